@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
 from benchmarks.prompt_world.model import WorldModel
-from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
+from benchmarks.prompt_world.vocabulary import CURES, FILLERS, GUESS, RULES, SEED_LINES, THEMES
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
 from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
 from promptlift import analysis
@@ -44,11 +44,6 @@ def test_the_same_seed_gives_the_same_world(family):
     assert draw_world(family, 4) != one
 
 
-def test_an_unknown_family_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="choose one of additive"):
-        draw_world("additiv", 1)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("logged", [True, False])
 def test_the_true_completion_is_that_of_drawn_conversations(family, logged):
@@ -69,11 +64,6 @@ def test_a_rule_with_any_wording_of_the_cure_mends_its_mode(world, wording):
     assert share_settled(world, mended, opening) > 0.85
     assert world.gain(mended) > 3
     assert [mode for mode in world.modes if mode not in world.unmended(mended)] == [world.modes[2]]
-
-
-def test_a_rule_without_the_cure_mends_nothing(world):
-    text = f"{world.seed_prompt}\n{GUESS.format(theme=world.modes[2].theme)}"
-    assert world.gain(text) == 0
 
 
 def test_who_meets_an_unmended_mode_hears_its_symptom(world):
@@ -106,31 +96,6 @@ def test_the_writer_finds_a_cure_only_when_it_was_shown_the_symptom(world):
     assert 0 < finds_cure(world, transcript, 0, aimed=False) < 0.3
 
 
-def test_what_is_shown_late_gets_no_attention(world):
-    shown = [mode.symptom for mode in world.modes]
-    late = world.writer.attention + 4
-    assert finds_cure(world, "\n".join(shown), late) < 0.1
-    assert finds_cure(world, "\n".join([shown[late], *shown]), late) > 0.6
-
-
-def test_rivals_undo_each_other():
-    world = draw_world("interacting", 2)
-    number, rival = next((at, mode.rival) for at, mode in enumerate(world.modes) if mode.rival is not None)
-    both = world.unmended(with_rules(world, number, rival))
-    assert world.modes[number] in both
-    assert world.modes[rival] not in both
-    assert world.modes[number] not in world.unmended(with_rules(world, number))
-
-
-def test_a_deceptive_symptom_often_leads_to_the_rare_cause():
-    world = draw_world("deceptive", 2)
-    common = world.modes[0]
-    rare = next(at for at, mode in enumerate(world.modes) if at and mode.symptom == common.symptom)
-    assert world.modes[rare].live < common.live / 2
-    assert finds_cure(world, common.symptom, rare) > 0.2
-    assert 0.1 < finds_cure(world, common.symptom, 0) < 0.6
-
-
 def test_a_defect_is_deleted_when_its_symptom_was_shown():
     world = draw_world("defective", 2)
     sentence, symptom = world.defect
@@ -147,28 +112,6 @@ def test_a_defect_is_deleted_when_its_symptom_was_shown():
     assert world.gain(mended) > 15
     unseen = (write_edits(world, world.seed_prompt, "", world.rng("try", at)) for at in range(50))
     assert not any(edit.operation == "delete" for edits in unseen for edit in edits)
-
-
-def test_nothing_is_better_in_a_null_world():
-    world = draw_world("null", 2)
-    assert world.headroom == 0
-    assert all(world.gain(with_rules(world, number)) <= 0 for number in range(len(world.modes)))
-
-
-def test_without_headroom_the_best_prompt_gains_little():
-    world = draw_world("no-headroom", 2)
-    assert world.completion(world.seed_prompt) > 0.95
-    assert 0 < world.headroom < 3
-
-
-def test_users_of_the_log_are_others_than_those_who_come_where_they_drifted():
-    world = draw_world("drifted", 2)
-    text = with_rules(world, 0)
-    logged = world.completion(text, logged=True) - world.completion(world.seed_prompt, logged=True)
-    assert 100 * logged > 2 * world.gain(text)
-    assert draw_world("additive", 2).completion(text, logged=True) == draw_world("additive", 2).completion(
-        text
-    )
 
 
 def test_a_copied_opening_helps_that_customer_and_nobody_else():
@@ -199,11 +142,6 @@ def test_the_writer_of_the_constraint_trap_loses_a_placeholder_or_a_rule_now_and
     )
 
 
-def test_a_weak_writer_finds_less(world):
-    weak = draw_world("weak-writer", 5)
-    assert finds_cure(weak, weak.modes[0].symptom, 0) < finds_cure(world, world.modes[0].symptom, 0) / 2
-
-
 def test_no_rule_repeats_five_words_of_a_conversation():
     """Else an honest rule would count as copied."""
     said = [text for seed in range(3) for one in draw_world("additive", seed).log for _, text in one.messages]
@@ -211,12 +149,6 @@ def test_no_rule_repeats_five_words_of_a_conversation():
     rules = [rule.format(cure=cure) for rule in RULES for cure in cures]
     guesses = [f"{GUESS.format(theme=theme)}\n{rule.split(',')[0]}" for theme in THEMES for rule in RULES]
     assert copied_words("\n".join([*rules, *guesses, *FILLERS]), said) == ()
-
-
-def test_a_line_that_matters_is_missed(world):
-    assert lost_lines(world.seed_prompt, world) == ()
-    assert lost_lines(world.seed_prompt.replace("{{shop_name}}", "the shop"), world) == (SEED_LINES[0],)
-    assert all(text not in line for text, _ in DEFECTS for line in SEED_LINES)
 
 
 def test_the_table_counts_what_was_named():

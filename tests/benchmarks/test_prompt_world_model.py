@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Literal
 
 import httpx
@@ -11,15 +10,12 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.prompt_world import run
-from benchmarks.prompt_world.engines import told_headroom
 from benchmarks.prompt_world.measure import Measured, measure
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
-from promptlift.schema.optimizations import Optimization
 from promptlift.service.insights.llm_judge import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants import VariantsAnswer
 from promptlift.service.simulations.scenarios import ScenariosAnswer
-from promptlift.service.websites.company import Company
 from support.stub_endpoint import StubEndpoint
 
 
@@ -144,28 +140,6 @@ def test_judge(asking):
         assert sum(verdict == true for verdict in verdicts) > 34
 
 
-def test_a_noisy_judge_errs_more(asking):
-    one = asking("noisy-judge")
-    verdicts = []
-    for number in range(100):
-        turns = [
-            {"role": "user", "content": f"Order {number}"},
-            {"role": "assistant", "content": f"Done. {SETTLED}"},
-        ]
-        verdicts.append(one.ask_with_data("judge", turns, "Judge.")["taskCompleted"])
-    assert 0.65 < sum(verdicts) / 100 < 0.92
-
-
-def test_judge_with_targets(asking):
-    rules = 'Answer criteria: {"target 1": "Be kind", "target 2": "Be brief"}'
-    turn = block_of([{"role": "assistant", "content": SETTLED}])
-    found = json.loads(asking().ask("judge", ("system", rules), ("user", turn)))
-    assert [each.name for each in TargetsJudgeAnswer.model_validate(found).criteria] == [
-        "target 1",
-        "target 2",
-    ]
-
-
 def test_variants(asking):
     one = asking()
     records = [
@@ -213,17 +187,6 @@ def test_reflection_replaces_lines_that_are_there(asking):
     assert all(edit.text.startswith(edit.anchor) and edit.text != edit.anchor for edit in replacing)
 
 
-def test_reflection_can_delete(asking):
-    one = asking("defective")
-    records = [{"kind": "prompt", "content": one.world.seed_prompt}, {"text": one.world.defect[1]}]
-    asked = (
-        one.ask_with_data("reflection", records, f"Write edits, try {n}.", **schema_of(Reflection))
-        for n in range(8)
-    )
-    edits = [edit for found in asked for edit in Reflection.model_validate(found).edits]
-    assert {edit.anchor for edit in edits if edit.operation == "delete"} == {one.world.defect[0]}
-
-
 def test_scenarios_and_agent(asking):
     one = asking()
     found = one.ask_with_data(
@@ -239,21 +202,6 @@ def test_scenarios_and_agent(asking):
     assert one.model.conversations == 7
     assert one.model.asked == {"scenarios": 1, "agent": 7}
     assert one.model.tokens > 0
-
-
-def test_persona_tool_and_context(asking):
-    one = asking()
-    for heard in (SETTLED, OPEN):
-        assert one.ask("persona", ("system", "Play."), ("user", heard)).endswith("[END]")
-    assert isinstance(json.loads(one.ask("tool", ("user", "lookup(1)"))), dict)
-    found = Company.model_validate_json(one.ask("context", ("user", "A page")))
-    assert found.industry
-    assert found.objectives
-
-
-def test_an_unknown_purpose_is_refused(asking):
-    with pytest.raises(httpx.HTTPStatusError, match="400"):
-        asking().ask("poetry", ("user", "Hello"))
 
 
 def test_a_request_without_a_purpose_is_a_rewrite(asking):
@@ -273,18 +221,6 @@ def test_todays_engine_is_measured_as_users_run_it():
     assert found.tokens > 10_000
     assert (found.gain != 0) == found.named
     assert (found.copied, found.lost, found.told_headroom) == ((), (), False)
-
-
-@pytest.mark.parametrize("place", ["optimization", "results"])
-@pytest.mark.parametrize("enough", [True, False])
-def test_an_answer_tells_whether_there_is_headroom(place, enough):
-    said = {"headroom": {"enough": enough}}
-    whole = {"id": "opt_1", "status": "completed"}
-    whole = (
-        whole | said if place == "optimization" else whole | {"results": {"winnerSelected": False, **said}}
-    )
-    assert told_headroom(Optimization.model_validate(whole)) is not enough
-    assert not told_headroom(Optimization.model_validate({"id": "opt_1", "status": "completed"}))
 
 
 def test_gepa_is_measured_alone_and_confirmed(monkeypatch):
@@ -321,11 +257,3 @@ def test_a_run_goes_on_from_its_file(tmp_path, capsys, monkeypatch):
     assert run.main(arguments) == 0
     assert asked[4:] == [("null", 1, "today", "exploratory")]
     assert capsys.readouterr().out == first
-
-
-def test_worlds_are_measured_in_processes_and_none_is_begun_after_the_deadline(monkeypatch):
-    keys = [("additive", seed, "today", "exploratory") for seed in range(3)]
-    monkeypatch.setattr(run, "measure", nothing_named)
-    found = run.measure_all(keys, at_once=2, deadline=math.inf)
-    assert sorted(one.seed for one in found) == [0, 1, 2]
-    assert list(run.measure_all(keys, at_once=2, deadline=0.0)) == []

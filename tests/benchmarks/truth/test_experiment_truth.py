@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chisquare, ttest_1samp
+from scipy.stats import binomtest, ttest_1samp
 
 from promptlift.stats.shrinkage import VERIFIED_WEIGHT
 
@@ -160,12 +160,6 @@ def test_pairing_pays(identical, different):
     assert ratios.mean() >= 1.16
 
 
-def test_no_position_is_favoured(identical):
-    for (_, variants), rows in identical.items():
-        seen = [rows[0].finalists.count(arm) for arm in range(1, variants + 1)]
-        assert chisquare(seen).pvalue > SURE
-
-
 def test_the_same_seed_gives_the_same_answer():
     first, again = (truth.simulate(0.05, 3, "exploratory", runs=20, seed=9) for _ in range(2))
     assert first == again
@@ -184,13 +178,6 @@ def test_the_world_has_the_rates_it_says():
     world = truth.draw_world(rng, 2, 0.10, passes=4000)
     assert world.rates[1:].max() - world.rates[0] == pytest.approx(0.10)
     assert world.completed.mean(axis=(0, 1)) == pytest.approx(world.rates, abs=0.01)
-
-
-def test_the_table_has_a_line_for_each_row():
-    rows = truth.simulate(0.0, 2, "exploratory", runs=5)
-    lines = truth.table(rows).splitlines()
-    assert len(lines) == 2 + 3
-    assert len({line.count("|") for line in lines}) == 1
 
 
 def test_what_a_test_of_fixed_size_needs_is_read_off_its_own_power():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from known_truth import CaseFile
 from scipy.stats import binomtest, chisquare
-from stub_process import running_stub, share_at
+from stub_process import running_stub
 
 from promptlift.service.optimizations.checks import problems_of
 
@@ -74,13 +74,6 @@ def test_every_variant_passes_the_checks_of_the_engine(run):
         written.append(text)
 
 
-def test_an_opening_says_its_matter_and_its_person():
-    text = known_truth.opening_text(12, known_truth.slug("Out of patience"))
-    assert known_truth.read_opening(text) == (12, "out-of-patience")
-    with pytest.raises(ValueError, match="not an opening"):
-        known_truth.read_opening("hello")
-
-
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStub]:
     with running_stub(tmp_path_factory.mktemp("stub") / "log", delay_ms=5.0) as running:
@@ -130,15 +123,3 @@ def test_an_arm_that_is_given_away_is_counted(stub):
     record = stub.record()
     assert record["leaks"] == 1
     assert record["purposes"] == {"judge": 1}
-
-
-def test_the_record_says_for_how_long_how_many_were_under_way(stub):
-    stub.reset()
-    for _ in range(3):
-        asked(stub, "persona", ("user", "hello"))
-    record = stub.record()
-    assert len(record["secondsAt"]) == 2
-    assert record["secondsAt"][1] >= 3 * 0.004
-    assert sum(record["secondsAt"]) == pytest.approx(record["seconds"])
-    assert 0.0 < share_at(record, 1) <= 1.0
-    assert share_at(record, 2) == 0.0

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import copy
 import itertools
-import json
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import pytest
-import service_truth
 import truth_bounds
 import truth_table
 import usual_ways
@@ -204,15 +202,6 @@ def broken(records):
     return {bound.name for bound in truth_bounds.bounds(truth_table.rows_of(records)) if not bound.holds}
 
 
-def test_the_report_has_a_line_for_each_row(rows):
-    text = truth_bounds.report(truth_table.rows_of(rows))
-    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("|")]
-    assert [len(lines) for lines in tables][:2] == [2 + 2, 2]
-    for lines in tables:
-        assert len({line.count("|") for line in lines}) == 1
-    assert text.endswith("bounds hold.")
-
-
 def test_bounds_hold_and_are_broken_by_what_breaks_them(rows):
     assert broken(rows) == set()
     false = copy.deepcopy(rows)
@@ -244,37 +233,3 @@ def test_the_cost_is_bounded_in_every_mode(rows):
     for record in dear:
         record["conversations"] = record["conversations_max"] // 2
     assert not any("conversations at most 0.8" in name for name in broken(dear))
-
-
-def test_the_usual_ways_decide_as_they_are_known_to():
-    screen = {"stage": "screen", "arms": [0, 1, 2], "cells": ["001", "001", "101", "011"]}
-    assert usual_ways.highest_mean([screen]) == 2
-    assert usual_ways.highest_mean([{**screen, "cells": ["111", "100"]}]) is None
-    assert usual_ways.z_test_with_peeking([screen]) == 2
-    assert usual_ways.z_test_with_peeking([{**screen, "cells": ["110", "001"]}]) is None
-    # A lost conversation counts neither way.
-    assert usual_ways.highest_mean([{**screen, "cells": ["0-0", "11-"]}]) == 1
-    case = STRONG[0].case
-    assert usual_ways.fixed_size(case, 6_000) == case.better_arm
-    assert usual_ways.fixed_size(ALIKE[0].case, 15) is None
-
-
-def test_the_plan_takes_rows_in_turn_and_no_run_twice():
-    whole = service_truth.plan(8, ["*"])
-    assert len(whole) == len({one.run for one in whole}) == 8 * 24
-    assert len({(one.effect, one.mode, one.confidence_mode) for one in whole[:24]}) == 24
-    assert [one.variants for one in whole[::24]] == [2, 3, 4, 5, 2, 3, 4, 5]
-    some = service_truth.plan(2, ["10:validation:*"])
-    assert {one.confidence_mode for one in some} == {"low", "moderate", "high"}
-    assert {(one.effect, one.mode) for one in some} == {(0.10, "validation")}
-    assert {one.run for one in some} < {one.run for one in whole}
-    fresh = service_truth.plan(8, ["*"], first=8)
-    assert [one.effect for one in fresh] == [one.effect for one in whole]
-    assert {one.run for one in fresh}.isdisjoint(one.run for one in whole)
-
-
-def test_a_file_that_was_cut_off_is_gone_on_from(tmp_path):
-    file = tmp_path / "truth.jsonl"
-    assert service_truth.kept(file) == []
-    file.write_text(json.dumps({"run": 1}) + "\n" + json.dumps({"run": 2})[:5])
-    assert service_truth.kept(file) == [{"run": 1}]
