@@ -38,6 +38,7 @@ class Simulated:
     """Conversations of simulated people with texts."""
 
     better = 0.2
+    kills = KILLS
     # Of what is counted as begun, a kill may lose this much.
     lost = AT_A_TIME
 
@@ -55,7 +56,7 @@ class Benchmark(Simulated):
     """Two prompts on two models."""
 
     path = "/benchmarks"
-    scenarios = 16 if KILLS < 10 else 80
+    scenarios = max(16, 4 * KILLS)
 
     def begin(self, wire):
         prompts = [
@@ -85,7 +86,8 @@ class Backfill:
     """A judge put to conversations."""
 
     path = "/judge-runs"
-    count = 60
+    count = 20 * KILLS
+    kills = KILLS
     lost = AT_A_TIME
 
     def __init__(self) -> None:
@@ -124,7 +126,7 @@ class Backfill:
 class Alignment(Backfill):
     """A judge improved by labels."""
 
-    count = 100
+    count = max(100, 20 * KILLS)
     lost = 1
 
     def begin(self, wire):
@@ -152,7 +154,11 @@ class Optimization(Simulated):
 
     def ask(self, caller):
         caller.settings(
-            maxIterations=4, personaCount=4, scenariosPerSimulation=2, maxTurns=1, confidenceMode="high"
+            maxIterations=4,
+            personaCount=4,
+            scenariosPerSimulation=max(2, KILLS // 10),
+            maxTurns=1,
+            confidenceMode="high",
         )
         return caller.start(caller.prompt(), mode="validation", variantCount=3, seed=11)
 
@@ -171,6 +177,8 @@ class Verification(Optimization):
     """An optimization that is killed while it measures its winner once more."""
 
     better = 0.4
+    # Its 32 pairs allow no more.
+    kills = min(KILLS, 5)
 
     def ask(self, caller):
         caller.settings(personaCount=4, scenariosPerSimulation=2, maxTurns=1, confidenceMode="low")
@@ -194,6 +202,8 @@ class Search(Optimization):
     """A search for the candidate that meets a goal best, which keeps its course as a state."""
 
     better = 0.2
+    # It has no more calls, however long it is.
+    kills = min(KILLS, 5)
     logged = 8
 
     def ask(self, caller):
@@ -233,7 +243,9 @@ def go_on(wire, kind, run_id):
     """Let the run go on until at least one more call is kept."""
 
     def calls():
-        return asked(wire, "GET", f"{kind.path}/{run_id}")["usage"]["modelCalls"]
+        found = asked(wire, "GET", f"{kind.path}/{run_id}")
+        assert found["status"] in ("queued", "running"), "It ended before all kills: make the run larger."
+        return found["usage"]["modelCalls"]
 
     before = calls()
 
@@ -249,7 +261,7 @@ def kill_at_random(wire, kind, run_id, kill):
     """Kill while it runs, each time after at least one more call was kept."""
     moments = random.Random(SEED)
     kind.reach(wire, run_id)
-    for number in range(KILLS):
+    for number in range(kind.kills):
         go_on(wire, kind, run_id)
         time.sleep(moments.uniform(0.0, 0.15))
         kill(number)
@@ -319,7 +331,7 @@ def test_a_killed_run_comes_to_the_same_end_and_repeats_nothing_that_was_kept(
         kill_at_random(wire, kind, run_id, kill)
         assert ended(wire, kind, run_id) == expected
         # Once for each, and once more for those that a kill cut off.
-        assert kind.begun() <= calm + KILLS * kind.lost
+        assert kind.begun() <= calm + kind.kills * kind.lost
 
 
 def test_a_service_that_is_stopped_in_order_comes_to_the_same_end_after_its_next_start(undisturbed, tmp_path):
