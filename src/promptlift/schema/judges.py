@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import Field, FiniteFloat, StringConstraints
+from pydantic import AfterValidator, Field, FiniteFloat, StringConstraints
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
@@ -24,6 +24,8 @@ from promptlift.schema.model import (
     RequestModel,
     ShortText,
     UtcTime,
+    not_blank,
+    storable,
 )
 
 JudgeOrigin = Literal["written", "aligned"]
@@ -41,9 +43,11 @@ OUTCOME_LABELS_MIN: Final = 6
 """Fewest labels of either answer for an alignment."""
 COUNT_MAX: Final = 10_000_000
 
-Question = Annotated[Name, StringConstraints(max_length=QUESTION_CHARS)]
-Rubric = Annotated[LongText, StringConstraints(max_length=RUBRIC_CHARS)]
-ExampleText = Annotated[LongText, StringConstraints(min_length=1, max_length=EXAMPLE_CHARS)]
+Question = Annotated[str, StringConstraints(max_length=QUESTION_CHARS), AfterValidator(not_blank)]
+Rubric = Annotated[str, StringConstraints(max_length=RUBRIC_CHARS), AfterValidator(storable)]
+ExampleText = Annotated[
+    str, StringConstraints(min_length=1, max_length=EXAMPLE_CHARS), AfterValidator(storable)
+]
 
 
 class JudgeExample(ApiModel):

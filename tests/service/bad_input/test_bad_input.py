@@ -3,60 +3,20 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import func, select
 
-from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.store.database import Database
+from promptlift.service.errors import STATUS_OF
 from promptlift.service.store.tables import accounts, metadata, optimizations, personas, prompts
 from support.optimizing import tiny
-from support.wire import Wire, open_account
+from support.wire import open_account
 
-from .addresses import PARAMETERS, ROUTES
-from .benchmarks import BENCHMARKS
-from .bodies import BODIES
-from .conversations import CONVERSATIONS
-from .headers import HEADERS
-from .labels import LABELS
-from .optimizations import OPTIMIZATIONS
-from .personas import PERSONAS
-from .prompts import PROMPTS
-from .settings import SETTINGS
-from .sizes import SIZES
-from .versions import VERSIONS
-from .webhooks import WEBHOOKS
+from .rows import TABLE, Bad
+from .wrong import WITH_BODY, WITH_QUERY, wrong_bodies, wrong_queries
 
-GROUPS = {
-    "bodies": BODIES,
-    "headers": HEADERS,
-    "prompts": PROMPTS,
-    "conversations": CONVERSATIONS,
-    "sizes": SIZES,
-    "parameters": PARAMETERS,
-    "routes": ROUTES,
-    "settings": SETTINGS,
-    "optimizations": OPTIMIZATIONS,
-    "personas": PERSONAS,
-    "versions": VERSIONS,
-    "benchmarks": BENCHMARKS,
-    "webhooks": WEBHOOKS,
-    "labels": LABELS,
-}
-TABLE = [bad for group in GROUPS.values() for bad in group]
 OWNED = [table for table in metadata.sorted_tables if "account_id" in table.c]
-
-
-@pytest.fixture(scope="module")
-def database(service):
-    opened = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def wire(service, database) -> Wire:
-    return open_account(service.base_url, database)
 
 
 def ids_of(wire, prefix=""):
@@ -78,67 +38,94 @@ def ids_of(wire, prefix=""):
 
 @pytest.fixture(scope="module")
 def ids(wire, service, database):
-    stranger = open_account(service.base_url, database)
-    return {**ids_of(wire), **ids_of(stranger, "their-")}
+    return {**ids_of(wire), **ids_of(open_account(service.base_url, database), "their-")}
 
 
-def stored(database, wire):
-    """Everything that an account has: how many rows of each kind, and the rows that a request could change."""
-    with database.read() as connection:
-        counts = {
-            table.name: connection.scalar(
-                select(func.count()).select_from(table).where(table.c.account_id == wire.account)
-            )
-            for table in OWNED
-        }
-        account = connection.execute(select(accounts).where(accounts.c.id == wire.account)).one()
-        mine = [
-            connection.execute(select(table).where(table.c.account_id == wire.account)).all()
-            for table in (prompts, optimizations, personas)
-        ]
-    return counts, account, mine
+@pytest.fixture(autouse=True)
+def _nothing_is_stored(wire, database, ids):
+    """What an account has is the same afterwards: the rows of each kind, and those that a request could change."""
 
+    def stored():
+        with database.read() as connection:
+            counts = [
+                connection.scalar(
+                    select(func.count()).select_from(one).where(one.c.account_id == wire.account)
+                )
+                for one in OWNED
+            ]
+            account = connection.execute(select(accounts).where(accounts.c.id == wire.account)).one()
+            mine = [
+                connection.execute(select(table).where(table.c.account_id == wire.account)).all()
+                for table in (prompts, optimizations, personas)
+            ]
+        return counts, account, mine
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_bad_requests_get_exactly_their_errors_and_leave_nothing(wire, database, ids, group):
-    before = stored(database, wire)
-    for bad in GROUPS[group]:
-        method, path = bad.target(ids)
-        answer = wire.ask(method, path, raw=bad.raw(ids), headers=bad.headers)
-        said = answer.status, answer.error["code"], answer.error["message"]
-        assert said == (bad.status, bad.code, bad.message), bad
-        assert set(answer.body) == {"error"}, bad
-        assert set(answer.error) == {"code", "message"} | ({"details"} if bad.details else set()), bad
-        details = answer.error.get("details", {})
-        assert set(details) == set(bad.details or {}), bad
-        for name, expected in (bad.details or {}).items():
-            is_pattern = isinstance(expected, re.Pattern)
-            assert expected.fullmatch(details[name]) if is_pattern else details[name] == expected, bad
-    assert stored(database, wire) == before
-
-
-def test_the_table_is_large_and_has_no_row_twice():
-    assert len(TABLE) >= 80
-    rows = [(bad.request, bad.raw({}), str(bad.headers)) for bad in TABLE]
-    allowed = 2  # no body and an empty body are the same request in two words
-    assert len(rows) - len(set(rows)) <= allowed
-
-
-def test_the_table_has_rows_for_every_endpoint_that_takes_a_body():
-    # One segment of a path that is an id, filled in by a row or of nobody.
-    name = re.compile(r"/(?:\{[\w-]+\}|[a-z]{3}_\w+|none)(?=/|$)")
-    asked = {name.sub("/{id}", bad.request.partition("?")[0]) for bad in TABLE}
-    needed = {
-        f"{row.method} {row.path_in(scheme)}"
-        for row in ENDPOINTS.values()
-        if row.body is not None
-        for scheme in row.served_schemes()
-    }
-    assert needed - asked == set()
-
-
-def test_the_service_is_well_after_all_of_it(wire, ids):
-    assert wire.get(f"/prompts/{ids['{prompt}']}")["description"] == "as it was"
-    assert wire.get(f"/personas/{ids['{persona}']}")["name"] == "as it was"
+    before = stored()
+    yield
+    assert stored() == before
     assert wire.get(f"/optimizations/{ids['{optimization}']}")["status"] == "completed"
-    assert wire.get("/conversations")["data"] == []
+
+
+def check(wire, bad, ids=None):
+    request, raw = bad.request, bad.raw()
+    for name, one in (ids or {}).items():
+        request = request.replace(name, one)
+        raw = raw and raw.replace(name.encode(), one.encode())
+    method, path = request.split(" ", 1)
+    answer = wire.ask(method, path, raw=raw, headers=bad.headers)
+    message = bad.message or f"Invalid value: {', '.join(bad.details)}"
+    said = answer.status, answer.error["code"], answer.error["message"]
+    assert said == (STATUS_OF[bad.code], bad.code, message), bad
+    assert set(answer.body) == {"error"}, bad
+    assert set(answer.error) == {"code", "message"} | ({"details"} if bad.details else set()), bad
+    details = answer.error.get("details", {})
+    assert set(details) == set(bad.details or {}), bad
+    for name, expected in (bad.details or {}).items():
+        is_pattern = isinstance(expected, re.Pattern)
+        assert expected.fullmatch(details[name]) if is_pattern else details[name] == expected, bad
+
+
+def requests_of(endpoint):
+    """Method and path of an endpoint under every scheme, for an id of nobody."""
+    return [
+        f"{endpoint.method} {endpoint.path_in(scheme).replace('{id}', 'none')}"
+        for scheme in endpoint.served_schemes()
+    ]
+
+
+def test_bad_requests_get_exactly_their_errors_and_leave_nothing(wire, ids):
+    for bad in TABLE:
+        check(wire, bad, ids)
+
+
+def test_every_field_of_every_body_is_refused_by_its_path_where_it_does_not_fit_its_schema(wire):
+    for endpoint in WITH_BODY:
+        for request in requests_of(endpoint):
+            for path, body, said in wrong_bodies(endpoint):
+                check(wire, Bad(request, body, {path: said}))
+
+
+def test_every_parameter_is_refused_by_its_name_where_it_does_not_fit_its_schema(wire):
+    for endpoint in WITH_QUERY:
+        for request in requests_of(endpoint):
+            for name, value, said in wrong_queries(endpoint):
+                check(wire, Bad(f"{request}?{name}={quote(value)}", None, {name: said}))
+
+
+def test_a_body_is_a_json_object_and_says_so(wire):
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    no_json = {"body": re.compile(r"is not valid JSON: .+ at line 1 column \d+")}
+    for endpoint in WITH_BODY:
+        for request in requests_of(endpoint):
+            check(wire, Bad(request, b"url=https://x", no_json, "The body is not valid JSON"))
+            for body in ([{}], "hello", b"null"):
+                check(
+                    wire,
+                    Bad(request, body, {"body": "must be a JSON object"}, "The body must be a JSON object"),
+                )
+            message = "Send the body as JSON with the header Content-Type: application/json"
+            details = {"Content-Type": "must be application/json"}
+            check(wire, Bad(request, {}, details, message, "UNSUPPORTED_MEDIA_TYPE", form))
+            if not endpoint.body_optional:
+                message = "The request has no body; send a JSON object"
+                check(wire, Bad(request, b"", {"body": "Required"}, message))

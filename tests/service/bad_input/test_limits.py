@@ -6,19 +6,9 @@ import json
 
 import pytest
 
-from promptlift.service.store.database import Database
 from support.shared_data import load, needs_shared
-from support.wire import Wire, open_account
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def wire(service) -> Wire:
-    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    opened = open_account(service.base_url, database)
-    database.close()
-    return opened
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +60,8 @@ def test_content_of_exactly_512_kb(wire, prompt_id, char):
     assert status_of(wire, prompt_id, content + "x") == 413
 
 
-@pytest.mark.parametrize("escaped", ["\\u00e9", "\\u0001"])
-def test_content_of_exactly_512_kb_when_every_character_is_escaped(wire, prompt_id, escaped):
+def test_content_of_exactly_512_kb_when_every_character_is_escaped(wire, prompt_id):
+    escaped = "\\u0001"
     size = len(json.loads(f'"{escaped}"').encode())
     turn = "\\nUser: " + escaped * (100_000 // size)
     text = turn[2:] + 4 * turn + "\\nUser: "
@@ -86,13 +76,6 @@ def test_content_of_exactly_512_kb_when_every_character_is_escaped(wire, prompt_
     assert sent(text).status == 201
     refused = sent(text + escaped * 2)
     assert (refused.status, list(refused.error["details"])) == (413, ["content"])
-
-
-def test_text_that_is_escaped_on_the_wire_is_measured_as_text(wire, prompt_id):
-    content = "User: " + "é" * ((102_400 - 6) // 2)
-    body = json.dumps({"promptId": prompt_id, "content": content}, ensure_ascii=True).encode()
-    assert len(body) > 3 * 100_000
-    assert wire.ask("POST", "/conversations", raw=body).status == 201
 
 
 @needs_shared

@@ -1,4 +1,4 @@
-"""Random requests: whatever comes, the service answers in its own words and never fails."""
+"""Random requests: whatever comes, the service answers in its own words, and nothing that it accepts makes it stumble later."""
 
 from __future__ import annotations
 
@@ -8,95 +8,38 @@ from urllib.parse import quote
 
 import pytest
 
-from promptlift.service.store.database import Database
 from support.optimizing import ended, tiny
-from support.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
+from support.wire import METHODS, OFFERED, SPECIFIED
+
+from .wrong import WITH_BODY, WITH_QUERY
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = 100
+REQUESTS = 200
 EXPECTED = (200, 201, 400, 404, 405, 409, 413)
-NAMES = (
-    *(
-        "name",
-        "content",
-        "llmModel",
-        "description",
-        "tags",
-        "temperature",
-        "maxTokens",
-        "objective",
-        "status",
-    ),
-    *(
-        "promptId",
-        "agentId",
-        "companyName",
-        "idempotencyKey",
-        "general",
-        "optimization",
-        "simulation",
-        "kpis",
-    ),
-    *("autoDeploy", "enabled", "variantsPerGeneration", "maxTurns", "preferredLLM", "messages", "role", ""),
-    *("mode", "variantCount", "intent", "targetImprovements", "hypothesis", "personaIds", "seed"),
-    *("metadata", "title", "inputTokens", "outputTokens", "cost", "latencyMs", "toolCalls", "toolErrors"),
-    *("variantId", "versionId", "ifVersionId", "reason", "note", "verdict"),
-)
+WORDS = "active completed name role messages keep"
+CONTROLS = "\x00 \x1f \ufeff \u202e"
+HOSTILE = '%s%n ../.. \'\x20OR\x201=1\x20-- <script> true null -1 {} {"messages":[]}'
 TEXTS = (
-    *(
-        "",
-        " ",
-        "a",
-        "gpt-4o",
-        "active",
-        "completed",
-        "User: hi",
-        "{}",
-        '{"messages": []}',
-        "\x00",
-        "\x1f",
-        "\ufeff",
-    ),
-    *(
-        "☃",
-        "\U0001f388" * 50,
-        "x" * 300,
-        "%s%n",
-        "../..",
-        "' OR 1=1 --",
-        "<script>",
-        "\u202e",
-        "true",
-        "null",
-        "-1",
-    ),
+    *("", " ", "x" * 300, "☃", "\U0001f388" * 50, "User: hi", "gpt-4o"),
+    *f"{WORDS} {CONTROLS} {HOSTILE}".split(" "),
     '{"messages": [{"role": "user", "content": "hi", "timestamp": "0001-01-01"}]}',
     '{"messages": [{"role": "user", "content": "hi", "timestamp": "9999-12-31T23:59:59.999999", "tokens": 1e308}]}',
 )
 NUMBERS = (0, 1, -1, 3, 1.5, 2**31, 2**53, 2**63, 2**64, -(2**63) - 1, 10**40, 1e308, -0.0, 5e-324)
-PARAMETERS = (
-    *(
-        "limit",
-        "offset",
-        "status",
-        "tags",
-        "promptId",
-        "agentId",
-        "hasInsights",
-        "includeInsights",
-        "includeCompletion",
-    ),
-    *("includeContent", "days", "novel", "variantId", "stage", "taskCompleted", "optimizationId"),
-)
 
 
-@pytest.fixture(scope="module")
-def wire(service) -> Wire:
-    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    opened = open_account(service.base_url, database)
-    database.close()
-    return opened
+def names(rows):
+    """Every name in the schemas of bodies or queries."""
+    found = set()
+    for schema in (one.model_json_schema() for one in rows):
+        for part in (schema, *schema.get("$defs", {}).values()):
+            found |= set(part.get("properties", ()))
+    return sorted(found)
+
+
+FIELDS = names({row.body for row in WITH_BODY})
+PARAMETERS = names({row.query for row in WITH_QUERY})
 
 
 def value(chance, depth=0):
@@ -109,7 +52,7 @@ def value(chance, depth=0):
         return chance.choice((None, True, False))
     if kind == 5:
         return [value(chance, depth + 1) for _ in range(chance.randrange(4))]
-    return {chance.choice(NAMES): value(chance, depth + 1) for _ in range(chance.randrange(6))}
+    return {chance.choice(FIELDS): value(chance, depth + 1) for _ in range(chance.randrange(6))}
 
 
 def body(chance, prompt_id, variant_id):
@@ -123,7 +66,7 @@ def body(chance, prompt_id, variant_id):
             {},
         )
     )
-    changed = {**good, **{chance.choice(NAMES): value(chance) for _ in range(chance.randrange(3))}}
+    changed = {**good, **{chance.choice(FIELDS): value(chance) for _ in range(chance.randrange(3))}}
     raw = json.dumps(changed).encode()
     if chance.random() < 0.2:
         at = chance.randrange(len(raw) + 1)
@@ -131,9 +74,8 @@ def body(chance, prompt_id, variant_id):
     return raw
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
-    chance = random.Random(seed)
+def test_a_random_request_never_makes_the_service_fail(service, wire):
+    chance = random.Random(0)
     prompt_id = wire.add_prompt()
     conversation = wire.log(prompt_id)
     optimization = tiny(wire, prompt_id)["id"]
@@ -155,7 +97,7 @@ def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
         if method == "DELETE" and prompt_id in path:
             continue
         answer = wire.ask(method, path, raw=sent)
-        assert answer.status in EXPECTED, (seed, number, method, path, sent, answer)
+        assert answer.status in EXPECTED, (number, method, path, sent, answer)
     # Nothing that was accepted makes a list, a view or the judge stumble.
     for listing in ("/prompts", "/agents", "/conversations", "/personas", "/actions"):
         wire.get(f"{listing}?limit=100")

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
 import pytest
 
-from promptlift.service.store.database import Database
-from support.wire import Wire, open_account
-
 pytestmark = pytest.mark.slow
 
 HEAD = "Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
-
-
-@pytest.fixture(scope="module")
-def wire(service) -> Wire:
-    database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    opened = open_account(service.base_url, database)
-    database.close()
-    return opened
 
 
 def talk(wire, *parts, leave=False, hang_up=False):
@@ -66,24 +54,16 @@ def is_well(wire):
     "garbage",
     [
         b"\x00" * 1_000,
-        b"\xff" * 100_000,
-        b"\r\n" * 1_000,
-        b"GET /api/v1/account\r\n\r\n",
         b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
-        b"GET / HTTP/1.1\r\nx: " + b"y" * 1_000_000 + b"\r\n\r\n",
-        b"GET / HTTP/1.1\r\n: empty name\r\n\r\n",
-        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
         b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"POST /api/v1/prompts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 500,
         (
             b"GET /api/v1/account HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
             b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         ),
-        b"CONNECT example.test:443 HTTP/1.1\r\nHost: example.test\r\n\r\n",
     ],
     ids=lambda raw: repr(raw[:40]),
 )
@@ -103,15 +83,11 @@ LONG = b"y" * 33_554_432
     [
         b"hello\r\n\r\n",
         b"GET /api/v1/account HTTP/9.9\r\n\r\n",
-        GET + b"no colon\r\n\r\n",
         b"FOO /api/v1/account HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"get /api/v1/prompts HTTP/1.1\r\nHost: x\r\n\r\n",
         GET + b"X-Name: a\x00b\r\n\r\n",
-        GET + b"X-Na\x00me: ab\r\n\r\n",
         b"GET /api/v1/\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
         POST + b"Content-Length: ten\r\n\r\n",
         POST + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n\r\n",
-        POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n",
         GET + b"X: " + b"y" * 70_000,
     ],
     ids=lambda raw: repr(raw[:40]),
@@ -127,9 +103,7 @@ def test_what_is_not_http_is_refused_with_the_error_body_of_the_api(wire, sent):
     "sent",
     [
         GET + b"X: " + LONG + b"\r\n\r\n",
-        GET + b"X: y\r\n" * 5_000_000 + b"\r\n",
         POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: " + LONG,
-        b"GET /" + LONG + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
     ids=lambda raw: repr(raw[:40]),
 )
@@ -137,12 +111,6 @@ def test_headers_without_an_end_are_let_go(wire, sent):
     """A client that is still sending may find the connection reset before it reads why."""
     assert status_of(talk(wire, sent.replace(b"{key}", wire.key.encode()))) in (400, None)
     assert is_well(wire)
-
-
-def test_an_upgrade_is_answered_as_http(wire):
-    upgrade = "Connection: Upgrade, close\r\nUpgrade: websocket\r\n"
-    received = talk(wire, f"GET /api/v1/account HTTP/1.1\r\n{HEAD}{upgrade}\r\n")
-    assert status_of(received) == 200
 
 
 def test_a_body_that_never_comes_to_its_end_is_let_go(wire):
@@ -186,20 +154,6 @@ def test_a_body_that_says_it_is_endless_is_refused_without_being_read(wire):
     received = talk(wire, head, b"{" * 100_000)
     assert status_of(received) in (413, None)
     assert is_well(wire)
-
-
-def test_a_sender_that_waits_to_be_told_to_go_on_is_told(wire):
-    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
-    received = talk(wire, head, b"{}")
-    assert b"400 Bad Request" in received
-
-
-def test_requests_on_one_connection_are_answered_in_order(wire):
-    one = f"GET /api/v1/account HTTP/1.1\r\n{HEAD}\r\n"
-    two = f"GET /api/v1/none HTTP/1.1\r\n{HEAD}\r\n"
-    last = f"GET /api/v1/usage HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n"
-    received = talk(wire, one + two + last)
-    assert re.findall(rb"HTTP/1\.1 (\d+)", received) == [b"200", b"404", b"200"]
 
 
 def test_a_refused_body_does_not_become_the_next_request(wire):
