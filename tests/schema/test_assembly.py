@@ -25,7 +25,6 @@ def edit(operation, text="", anchor=""):
         ),
         (edit("delete", anchor="Be quick."), "You help.\n\nNever promise a date.\n"),
         (edit("delete", anchor="Not there."), TEXT),
-        (edit("unknown", "Be kind."), "You help.\nBe quick.\n\nNever promise a date.\nBe kind."),
     ],
 )
 def test_an_edit_changes_its_place(change, made):

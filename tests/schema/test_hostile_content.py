@@ -37,22 +37,16 @@ def test_brackets_inside_strings_do_not_nest():
     "text",
     [
         '{"messages": [{"role": "user", "content": "hi',
-        '{"messages": [{"role": "user", "content": "hi\\',
         '{"messages": [{"role": "user", "content": "hi"}',
         '{"messages": [{"role": "user", "content": "hi"}]} trailing',
-        '{"messages": [{"role": "user", "content": "hi"},]}',
         "{'messages': []}",
         '{"messages": [{"role": "user", "content": "a\nb"}]}',
         '{"messages": [{"role": "user", "content": NaN}]}',
-        '{"messages": [{"role": "user", "content": "hi", "tokens": Infinity}]}',
         '{"messages": [{"role": "user", "content": "hi", "tokens": 1e999}]}',
         '{"messages": [{"role": "user", "content": "\\ud800"}]}',
-        '{"messages": [{"role": "user", "content": "\\udfff\\ud800"}]}',
         '{"messages": [{"role": "user", "content": "\ud800"}]}',
         '{"messages": [{"role": "user", "content": "\x00"}]}',
         "{",
-        "{\x00}",
-        "{\ufeff}",
     ],
 )
 def test_what_looks_like_json_but_is_not_is_refused(text):
@@ -81,22 +75,14 @@ def test_of_duplicate_fields_the_last_one_counts():
     [
         "[" * 70 + '"' + '\\"' * 500_000 + "\\",
         "[" * 70 + '"\\' * 500_000,
-        "[" * 70 + '"' * 1_000_001,
-        "[" * 70 + "\\" * 1_000_001,
         "{" * 2_000_000,
         '"' + "[" * 2_000_000,
-        "[]" * 1_000_000,
-        '["' * 1_000_000,
     ],
     ids=[
         "escaped quotes",
         "quote backslash",
-        "quotes",
-        "backslashes",
         "braces",
         "unclosed",
-        "pairs",
-        "opening",
     ],
 )
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.schema.conversations import Conversation
 from promptlift.schema.insights import PromptInsightsView, StepFailures
 from promptlift.schema.naming import SCHEMES, link_of, scheme_of
 from promptlift.schema.optimizations import Optimization
@@ -23,7 +22,7 @@ def test_there_are_exactly_two_schemes():
     assert list(SCHEMES) == ["prompt", "agent"]
 
 
-@pytest.mark.parametrize("name", ["", "Prompt", "prompts", "bot"])
+@pytest.mark.parametrize("name", ["", "Prompt", "bot"])
 def test_another_scheme_is_refused_and_the_message_names_the_two(name):
     with pytest.raises(ValueError, match="'prompt' or 'agent'"):
         scheme_of(name)
@@ -37,17 +36,7 @@ def test_a_link_is_found_under_either_name():
 
 
 @pytest.mark.parametrize("link", ["promptId", "agentId"])
-def test_a_conversation_has_its_prompt_under_either_name(link):
-    assert Conversation.from_wire({"id": "c", "status": "completed", link: "p"}).prompt_id == "p"
-
-
-@pytest.mark.parametrize("link", ["promptId", "agentId"])
-def test_an_optimization_has_its_prompt_under_either_name(link):
-    assert Optimization.from_wire({"id": "o", "status": "running", link: "p"}).prompt_id == "p"
-
-
-@pytest.mark.parametrize("link", ["promptId", "agentId"])
-def test_views_of_a_prompt_have_its_id_under_either_name(link):
+def test_what_belongs_to_a_prompt_has_its_id_under_either_name(link):
     view = {
         link: "p",
         "period": {"days": 30, "from": "2026-01-01T00:00:00Z", "to": "2026-01-31T00:00:00Z"},
@@ -64,3 +53,4 @@ def test_views_of_a_prompt_have_its_id_under_either_name(link):
     }
     assert PromptInsightsView.from_wire(view).prompt_id == "p"
     assert StepFailures.from_wire({link: "p"}).prompt_id == "p"
+    assert Optimization.from_wire({"id": "o", "status": "running", link: "p"}).prompt_id == "p"

@@ -14,9 +14,6 @@ SIGNATURE = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
 def test_a_signature_is_the_hmac_of_the_raw_body():
     assert sign(BODY, SECRET) == SIGNATURE
     assert HEADER == "X-Service-Signature"
-
-
-def test_the_right_signature_fits():
     assert verify(BODY, SIGNATURE, SECRET)
 
 
@@ -26,13 +23,10 @@ def test_the_right_signature_fits():
         (BODY + b" ", SIGNATURE, SECRET),
         (BODY, SIGNATURE, "jefe"),
         (BODY, SIGNATURE[:-1], SECRET),
-        (BODY, SIGNATURE[:-1] + "0", SECRET),
         (BODY, SIGNATURE.upper(), SECRET),
         (BODY, f"sha256={SIGNATURE}", SECRET),
         (BODY, "", SECRET),
         (BODY, "é" * 64, SECRET),
-        (BODY, "\ud800" * 64, SECRET),
-        (b"", SIGNATURE, SECRET),
         (BODY, SIGNATURE.encode(), SECRET),
         (BODY, None, SECRET),
     ],

@@ -33,20 +33,15 @@ def read_or_problem(text):
         ("User: hi\nAssistant: hello", [("user", "hi"), ("assistant", "hello")]),
         ("Human: hi\nAI: hello", [("user", "hi"), ("assistant", "hello")]),
         ("Customer: hi\nAgent: hello", [("user", "hi"), ("assistant", "hello")]),
-        ("Assistant: hello\nUser: hi", [("assistant", "hello"), ("user", "hi")]),
         ("USER: hi\nassistant:hello", [("user", "hi"), ("assistant", "hello")]),
         ("  User : hi\n\tAssistant :  hello", [("user", "hi"), ("assistant", "hello")]),
         ("User: one\ntwo\n\nthree\nAssistant: four", [("user", "one\ntwo\n\nthree"), ("assistant", "four")]),
-        ("\n\nUser: hi\n\n", [("user", "hi")]),
         ("\ufeffUser: hi\r\nAssistant: hello\r\n", [("user", "hi"), ("assistant", "hello")]),
         ("User:\nAssistant:", [("user", ""), ("assistant", "")]),
-        ("User: a\nUser: b", [("user", "a"), ("user", "b")]),
         ("User: https://example.org: x", [("user", "https://example.org: x")]),
         # Only the pair of the first line counts as labels.
         ("User: he said\nAgent: no", [("user", "he said\nAgent: no")]),
         ("Customer: the\nUser: manual\nAgent: yes", [("user", "the\nUser: manual"), ("assistant", "yes")]),
-        ("User: Users: many", [("user", "Users: many")]),
-        ("User: {not: json}", [("user", "{not: json}")]),
         ("User: \u2028Ünïcode 🎈\x00", [("user", "Ünïcode 🎈\x00")]),
     ],
 )
@@ -58,7 +53,6 @@ def test_plain_text_becomes_turns(text, turns):
     ("text", "problem"),
     [
         ("", "content is empty"),
-        (" \n\t\ufeff", "content is empty"),
         ("\x1f\xa0\u2003", "content is empty"),
         (
             "hello there",
@@ -120,20 +114,11 @@ def test_anything_else_is_meant_as_plain_text(text):
     assert not looks_structured(text)
 
 
-@pytest.mark.parametrize("prefix", ["", "\ufeff", " \r\n\t"])
-def test_what_stands_before_the_object_does_not_matter(prefix):
-    assert roles_and_texts(prefix + json.dumps(SHORT)) == [("user", "hi")]
-
-
 @pytest.mark.parametrize("name", ["timestamp", "model", "tokens"])
 def test_null_in_an_optional_field_is_the_same_as_none_of_it(name):
-    transcript = parse_content(json.dumps({"messages": [{"role": "user", "content": "hi", name: None}]}))
+    document = {"messages": [{"role": "user", "content": "hi", name: None}], "metadata": None}
+    transcript = parse_content("\ufeff \r\n\t" + json.dumps(document))
     assert getattr(transcript.messages[0], name) is None
-    assert json.loads(dump_content(transcript)) == SHORT
-
-
-def test_null_metadata_is_the_same_as_none():
-    transcript = parse_content(json.dumps({**SHORT, "metadata": None}))
     assert json.loads(dump_content(transcript)) == SHORT
 
 
@@ -148,46 +133,32 @@ TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
     ("text", "problem"),
     [
         ("{}", "messages: Required field"),
-        ('{"messages": null}', "messages: must be a list"),
-        ('{"messages": {}}', "messages: must be a list"),
         ('{"messages": "x"}', "messages: must be a list"),
         ('{"messages": []}', "messages: must not be empty"),
         ('{"messages": [1]}', "messages[0]: must be an object"),
-        ('{"messages": [null]}', "messages[0]: must be an object"),
-        ('{"messages": [[]]}', "messages[0]: must be an object"),
         ('{"messages": [{}]}', "messages[0].role: Required field"),
         ('{"messages": [{"role": "user"}]}', "messages[0].content: Required field"),
-        ('{"messages": [{"content": "x"}]}', "messages[0].role: Required field"),
+        (
+            json.dumps({"messages": [*SHORT["messages"] * 7, {"role": "user"}]}),
+            "messages[7].content: Required field",
+        ),
         (message(role="bot"), "messages[0].role: must be one of user, assistant, system"),
         (message(role="User"), "messages[0].role: must be one of user, assistant, system"),
         (message(role=1), "messages[0].role: must be a string"),
-        (message(role=None), "messages[0].role: must be a string"),
         (message(content=1), "messages[0].content: must be a string"),
-        (message(content=None), "messages[0].content: must be a string"),
-        (message(content=["x"]), "messages[0].content: must be a string"),
-        (message(content={"text": "x"}), "messages[0].content: must be a string"),
         (message(model=1), "messages[0].model: must be a string"),
         (message(tokens="5"), "messages[0].tokens: must be a number of 0 or more"),
         (message(tokens=-1), "messages[0].tokens: must be a number of 0 or more"),
-        (message(tokens=-0.5), "messages[0].tokens: must be a number of 0 or more"),
         (message(tokens=True), "messages[0].tokens: must be a number of 0 or more"),
-        (message(tokens=[]), "messages[0].tokens: must be a number of 0 or more"),
         (message(timestamp=1738316400), f"messages[0].timestamp: {TIME}"),
-        (message(timestamp=True), f"messages[0].timestamp: {TIME}"),
         (message(timestamp="yesterday"), f"messages[0].timestamp: {TIME}"),
-        (message(timestamp=""), f"messages[0].timestamp: {TIME}"),
         (message(timestamp="2026-02-30T00:00:00Z"), f"messages[0].timestamp: {TIME}"),
         (message(timestamp="0001-01-01T00:00:00+14:00"), f"messages[0].timestamp: {TIME}"),
         (message(timestamp="9999-12-31T23:59:59-14:00"), f"messages[0].timestamp: {TIME}"),
         ('{"messages": [{"role": "user", "content": "hi"}], "metadata": []}', "metadata: must be an object"),
-        ('{"messages": [{"role": "user", "content": "hi"}], "metadata": "x"}', "metadata: must be an object"),
         (
             '{"messages": [{"role": "user", "content": "hi"}], "metadata": {"userId": 7}}',
             "metadata.userId: must be a string",
-        ),
-        (
-            '{"messages": [{"role": "user", "content": "hi"}], "metadata": {"language": {}}}',
-            "metadata.language: must be a string",
         ),
     ],
 )
@@ -195,13 +166,6 @@ def test_a_wrong_field_is_refused_by_its_path(text, problem):
     with pytest.raises(TranscriptError) as caught:
         parse_content(text)
     assert str(caught.value) == problem
-
-
-def test_the_message_that_is_wrong_is_named():
-    good = {"role": "user", "content": "hi"}
-    text = json.dumps({"messages": [good] * 7 + [{"role": "user"}]})
-    with pytest.raises(TranscriptError, match=r"^messages\[7\]\.content: Required field$"):
-        parse_content(text)
 
 
 json_values = st.recursive(
@@ -237,13 +201,7 @@ def test_what_is_written_is_read_back_the_same(transcript):
     written = dump_content(transcript)
     assert parse_content(written) == transcript
     assert dump_content(parse_content(written)) == written
-
-
-@pytest.mark.slow
-@given(transcripts)
-@settings(deadline=None)
-def test_written_content_has_no_field_that_holds_nothing(transcript):
-    for record in json.loads(dump_content(transcript))["messages"]:
+    for record in json.loads(written)["messages"]:
         assert not any(record.get(name, "") is None for name in ("timestamp", "model", "tokens"))
 
 

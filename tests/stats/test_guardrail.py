@@ -33,13 +33,6 @@ def test_the_interval_is_the_clustered_one_of_statsmodels():
     assert (ours.n, ours.personas, ours.level) == (len(personas), 9, 0.975)
 
 
-def test_by_hand():
-    # Two personas, one pair each, -1 and -3: mean -2, se sqrt(2 * 2) / 2 = 1, t(0.9875; 1) = 25.4517.
-    ours = guardrail("quality", [(1, -1.0), (1, -3.0)], margin=-3.0)
-    assert (ours.difference, ours.low, ours.high) == pytest.approx((-2, -27.4517, 23.4517), abs=1e-3)
-    assert ours.verdict == "unknown"
-
-
 @pytest.mark.parametrize(
     ("differences", "verdict"),
     [

@@ -77,18 +77,13 @@ def test_the_auc_is_that_of_pairs_in_order_and_groups_widen_its_interval():
     scores = y + np.repeat(rng.normal(size=40), 3)
     whole, clustered = auc_of(y, scores, np.arange(120)), auc_of(y, scores, np.arange(120) // 3)
     assert clustered.high - clustered.low > 1.3 * (whole.high - whole.low)
+    # Wilson's interval of accuracy; conversations of one group that are alike count once.
+    right = np.repeat([True, False], [30, 10])
+    ends = [float(end) for end in wilson(30, 40)]
+    assert accuracy_of(right, np.arange(40)) == pytest.approx((0.75, *ends))
+    assert accuracy_of(right, np.arange(40) // 4)[1] == pytest.approx(float(wilson(7.5, 10)[0]), abs=0.03)
     with pytest.raises(ValueError, match="Label conversations of both outcomes"):
         auc_of(np.ones(5), scores[:5], np.arange(5))
-
-
-def test_the_interval_of_accuracy_is_wilsons_and_groups_of_like_ones_count_once():
-    right = np.repeat([True, False], [30, 10])
-    low, high = wilson(30, 40)
-    assert accuracy_of(right, np.arange(40)) == pytest.approx((0.75, float(low), float(high)))
-    low, high = wilson(7.5, 10)
-    assert accuracy_of(np.repeat([True, False], [30, 10]), np.arange(40) // 4)[1] == pytest.approx(
-        float(low), abs=0.03
-    )
 
 
 def test_conversations_unlike_the_labelled_ones_are_noticed():

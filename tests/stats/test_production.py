@@ -15,7 +15,7 @@ from promptlift.stats.production import (
     metric_changes,
     windows,
 )
-from support.production import draw, first_harm
+from support.production import draw
 
 
 def test_looks_have_no_end_and_each_comes_once():
@@ -131,13 +131,3 @@ def test_values_that_are_missing_are_left_out():
         found["response_time"].n_after
         == np.isfinite(after["response_time"][-found["response_time"].window :]).sum()
     )
-
-
-@pytest.mark.parametrize(("start", "most"), [(0, 120), (1_200, 240)])
-@pytest.mark.slow
-def test_harm_of_thirty_points_is_found_soon_whenever_it_begins(start, most):
-    random = np.random.default_rng(11)
-    found = [
-        first_harm(random, conversations=start + most, harm=0.3, begins=start, before=300) for _ in range(20)
-    ]
-    assert sum(one is not None and one > start for one in found) >= 19

@@ -63,12 +63,10 @@ def test_targets_become_criteria_in_their_order():
     "criteria",
     [
         None,
-        [],
         "yes",
         [{"name": "target 1", "met": True}],
         [{"name": "target 1", "met": True}, {"name": "target 2", "met": "yes"}],
         [{"name": "target 1", "met": True}, {"name": "target 1", "met": False}],
-        [{"name": "a", "met": True}, {"name": "b", "met": True}],
         [{"met": True}, 3, None],
     ],
 )

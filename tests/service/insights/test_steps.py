@@ -128,19 +128,14 @@ def test_the_quotation_is_the_sentence_that_shows_it():
     assert steps_of(ASKS, ("assistant", text), END).failed.quote == "Someone will contact you."
 
 
-def test_places_count_empty_messages_as_the_table_of_messages_does():
-    assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END).failed.turn == 2
-
-
 def test_excluded_data_is_not_quoted():
     content = "User: cancel it\nAssistant: I cannot, write to anna@example.com instead.\nUser: no"
     judged = LexiconJudge().judge(parse_content(content), exclusions="e-mail addresses, email")
     assert "anna@example.com" not in judged.steps.failed.quote
     assert "[excluded]" in judged.steps.failed.quote
     assert read_exclusions(None).applied(judged) == judged
-
-
-def test_a_conversation_without_text_has_no_steps():
+    # Places count empty messages, as the table of messages does.
+    assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END).failed.turn == 2
     assert find_steps([], completed=False).reached == ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -57,14 +56,6 @@ def test_an_answer_that_does_not_fit_is_asked_for_as_often_as_the_policy_says(ta
     assert [len(asked.body["messages"]) for asked in stub.asked] == [2, 4, 4, 4]
 
 
-def test_the_view_of_one_job_counts_nothing_of_another(talk):
-    _, client = talk([completion("x")])
-    one, two = Calls(client, asyncio.Semaphore(1)), Calls(client, asyncio.Semaphore(1))
-    one.chat(ASK, purpose="agent")
-    client.chat(ASK, purpose="agent")
-    assert (one.calls, two.calls, two.tokens) == (1, 0, 0)
-
-
 @pytest.mark.slow
 def test_no_more_requests_than_the_budget_are_under_way(talk):
     seen = {"now": 0, "most": 0}
@@ -110,18 +101,6 @@ def test_a_pause_between_two_tries_holds_no_place(talk):
             waiting.result(LIMIT)
 
 
-def test_later_calls_raise_at_once(talk):
-    _, client = talk([completion("x")])
-    calls = Calls(client, asyncio.Semaphore(1))
-    calls.cancel()
-    calls.cancel()
-    with pytest.raises(Cancelled):
-        calls.chat(ASK, purpose="agent")
-    assert calls.calls == 0
-    assert calls.cancelled
-    assert "cancelled" in repr(calls)
-
-
 def test_a_dead_endpoint_is_noticed_and_says_why(talk):
     stub, client = talk([Say({"error": {"message": "out of memory"}}, status=500)])
     client.availability = Availability(after=10)
@@ -158,15 +137,3 @@ def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
         with pytest.raises(LlmError) as error:
             calls.chat(ASK, purpose="agent")
         assert not isinstance(error.value, EndpointDown)
-
-
-def test_a_job_brings_its_own_policy(talk):
-    stub, client = talk([Say({}, status=503)])
-    with pytest.raises(LlmUnavailable, match="asked 2 times"):
-        Calls(client, asyncio.Semaphore(1), policy=RetryPolicy(attempts=2, first=0.01)).chat(
-            ASK, purpose="agent"
-        )
-    with pytest.raises(LlmUnavailable, match="asked 3 times"):
-        Calls(client, asyncio.Semaphore(1), policy=None).chat(ASK, purpose="agent")
-    assert len(stub.asked) == 5
-    assert json.dumps(stub.asked[0].body) == json.dumps(stub.asked[-1].body)

@@ -23,7 +23,9 @@ class Fruit(BaseModel):
 
 
 def test_an_answer_comes_with_its_tokens_and_model(talk):
-    stub, client = talk([completion("Hello.", prompt=7, completed=3)])
+    stub, client = talk(
+        [completion([{"type": "text", "text": part} for part in ("Hel", "lo.")], prompt=7, completed=3)]
+    )
     answer = client.chat(ASK, purpose="persona")
     assert (answer.text, answer.parsed, answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (
         "Hello.",
@@ -34,7 +36,7 @@ def test_an_answer_comes_with_its_tokens_and_model(talk):
     )
     assert answer.model == "stub-1"
     assert stub.asked[0].path == "/v1/chat/completions"
-    assert stub.asked[0].body["messages"][0] == ASK[0]
+    assert stub.asked[0].body["messages"] == [*ASK[:1], {"role": "user", "content": "Hi — ½ ??"}]
 
 
 def test_only_what_was_given_is_sent(talk):
@@ -78,11 +80,6 @@ def test_fences_thoughts_and_further_fields_do_not_matter(talk, text):
     assert client.chat(ASK, purpose="context", schema=Fruit).parsed == Fruit(name="a", count=1)
 
 
-def test_an_answer_in_parts_is_joined(talk):
-    _, client = talk([completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])])
-    assert client.chat(ASK, purpose="agent").text == "ab"
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -102,7 +99,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(talk, text, reason):
     assert reason in stub.asked[1].body["messages"][3]["content"]
 
 
-@pytest.mark.parametrize(("temperature", "again"), [(0.0, 0.7), (0.2, 0.7), (1.0, 1.0), (None, None)])
+@pytest.mark.parametrize(("temperature", "again"), [(0.0, 0.7), (1.0, 1.0), (None, None)])
 def test_what_did_not_fit_near_temperature_0_is_asked_for_less_strictly(talk, temperature, again):
     stub, client = talk([completion("nothing"), completion('{"name": "a", "count": 1}')])
     client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
@@ -187,7 +184,7 @@ def test_newer_models_get_the_parameters_they_know(talk):
     assert "temperature" not in stub.asked[-1].body
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", [408, 429, 529])
 def test_a_passing_failure_is_repeated(talk, status):
     stub, client = talk([Say({"error": {"message": "busy"}}, status=status), completion("ok")])
     assert client.chat(ASK, purpose="agent").text == "ok"
@@ -267,18 +264,6 @@ def test_a_model_that_will_not_answer_is_not_asked_again(talk, say, reason):
     assert len(stub.asked) == 1
 
 
-def test_half_a_surrogate_pair_in_an_answer_can_be_stored(talk):
-    _, client = talk([Say(raw=b'{"choices": [{"message": {"content": "a\\ud83d \\u00e9"}}]}')])
-    assert client.chat(ASK, purpose="agent").text == "a? é"
-
-
-def test_the_content_type_does_not_matter_where_the_body_is_right(talk):
-    say = completion("ok")
-    say.headers["Content-Type"] = "text/html; charset=latin-1"
-    _, client = talk([say])
-    assert client.chat(ASK, purpose="agent").text == "ok"
-
-
 def test_an_answer_without_counts_counts_nothing(talk):
     say = completion("x")
     say.document["usage"] = {"prompt_tokens": "many", "completion_tokens": -3}
@@ -286,6 +271,9 @@ def test_an_answer_without_counts_counts_nothing(talk):
     _, client = talk([say])
     answer = client.chat(ASK, purpose="agent")
     assert (answer.tokens, answer.model) == (0, "stub")
+    # Half a surrogate pair can be neither stored nor sent.
+    _, client = talk([Say(raw=b'{"choices": [{"message": {"content": "a\\ud83d \\u00e9"}}]}')])
+    assert client.chat(ASK, purpose="agent").text == "a? é"
 
 
 def test_a_dead_endpoint_is_unavailable_without_the_errors_of_the_http_library():
@@ -315,27 +303,6 @@ def test_closing_ends_a_pause(talk):
         client.close()
         with pytest.raises(LlmUnavailable):
             waiting.result(timeout=20)
-
-
-def test_threads_share_a_client(talk):
-    _, client = talk(lambda asked: completion(asked.body["messages"][0]["content"].upper()))
-    with ThreadPoolExecutor(8) as pool:
-        answers = pool.map(
-            lambda n: client.chat([{"role": "user", "content": f"a{n}"}], purpose="agent").text, range(40)
-        )
-        assert list(answers) == [f"A{n}" for n in range(40)]
-
-
-def test_half_a_surrogate_pair_does_not_break_the_request(talk):
-    stub, client = talk([completion("x")])
-    client.chat([{"role": "user", "content": "a\ud800b"}], purpose="agent")
-    assert stub.asked[0].body["messages"][0]["content"] == "a?b"
-
-
-def test_models_are_listed(talk):
-    stub, client = talk([Say({"data": [{"id": "a"}, {"id": "b"}, {"name": "c"}, 4]})])
-    assert client.models() == ["a", "b"]
-    assert (stub.asked[0].method, stub.asked[0].path) == ("GET", "/v1/models")
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,6 @@ def resolving_to_this_machine(_: Any, port: int, **__: Any) -> list[Any]:
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
 
-def test_an_endpoint_on_this_machine_is_reached_without_the_proxy(endpoint, monkeypatch):
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    assert ask(f"http://127.0.0.1:{endpoint(answering).port}/v1") == "ok"
-
-
 def test_a_plain_request_goes_through_the_proxy_as_it_stands(endpoint, monkeypatch):
     seen: list[bytes] = []
 
@@ -100,14 +95,15 @@ def test_a_plain_request_goes_through_the_proxy_as_it_stands(endpoint, monkeypat
     assert b"Proxy-Authorization: Basic " + base64.b64encode(b"me:p@ss") in lines
 
 
-def test_no_proxy_is_honoured(endpoint, monkeypatch):
+def test_this_machine_and_what_no_proxy_names_are_reached_without_the_proxy(endpoint, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert ask(f"http://127.0.0.1:{endpoint(answering).port}/v1") == "ok"
     monkeypatch.setenv("no_proxy", "models.test")
     monkeypatch.setattr(socket, "getaddrinfo", resolving_to_this_machine)
     assert ask(f"http://models.test:{endpoint(answering).port}/v1") == "ok"
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "https://127.0.0.1:9", "http://127.0.0.1:99999"])
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "http://127.0.0.1:99999"])
 def test_a_proxy_that_cannot_be_used_is_named(monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(LlmUnavailable, match="the proxy set in the environment"):
@@ -167,7 +163,6 @@ def test_a_secure_request_goes_through_a_tunnel(endpoint, monkeypatch, certifica
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "the proxy refused the connection with 407"),
         (b"", "closed the connection without an answer, through the proxy"),
-        (b"hello\r\n\r\n", "not HTTP, through the proxy"),
     ],
 )
 def test_a_tunnel_that_is_refused_says_so(endpoint, monkeypatch, answer, reason):

@@ -43,16 +43,10 @@ def find(served, name):
     return asyncio.run(served.find(name))
 
 
-def test_the_first_request_waits_a_moment_for_the_first_list():
-    served = ServedModels(Endpoint("a", "b"))
-    assert find(served, "a").names == {"a", "b"}
-    assert find(served, "a").doubt is None
-
-
 def test_a_known_name_is_answered_without_a_look_however_old_the_list_is():
     clock, endpoint = Clock(), Endpoint("a")
     served = ServedModels(endpoint, clock=clock)
-    find(served, "a")
+    assert find(served, "a").doubt is None  # the first request waits a moment for the list
     clock.now += 1_000_000
     assert find(served, "a").names == {"a"}
     assert endpoint.asked == 1
@@ -129,13 +123,11 @@ def test_the_list_is_asked_for_once_and_within_its_time(monkeypatch):
         endpoint.close()
 
 
-def test_an_overloaded_endpoint_is_asked_once(talk):
-    stub, client = talk([Say({}, status=503)])
+def test_names_that_prompts_could_have_are_listed_and_an_overloaded_endpoint_is_asked_once(talk):
+    entries = [{"id": name} for name in ("good", "", "x" * 201, "a\ud800b", "a\nb")]
+    stub, client = talk([Say({"data": [*entries, {"name": "c"}, 4]}), Say({}, status=503)])
+    assert client.models() == ["good"]
+    assert (stub.asked[0].method, stub.asked[0].path) == ("GET", "/v1/models")
     with pytest.raises(LlmError, match="asked once"):
         client.models()
-    assert len(stub.asked) == 1
-
-
-def test_names_that_no_prompt_could_have_are_left_out(talk):
-    _, client = talk([Say({"data": [{"id": name} for name in ("good", "", "x" * 201, "a\ud800b", "a\nb")]})])
-    assert client.models() == ["good"]
+    assert len(stub.asked) == 2

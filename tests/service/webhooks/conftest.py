@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.tls_receiver import Certificate, Receiver, make_certificate, receiving
+from service.net.conftest import certificate  # noqa: F401 - a fixture
+from support.tls_receiver import Certificate, Receiver, receiving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-@pytest.fixture(scope="session")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
-
-
 @pytest.fixture
-def new_receiver(certificate: Certificate) -> Iterator[Callable[[], Receiver]]:
+def new_receiver(certificate: Certificate) -> Iterator[Callable[[], Receiver]]:  # noqa: F811
     """Start receivers that show the certificate; they end with the test."""
     with ExitStack() as ends:
         yield lambda: ends.enter_context(receiving(certificate))

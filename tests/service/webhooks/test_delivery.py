@@ -9,7 +9,7 @@ import pytest
 
 from promptlift import events
 from promptlift.service.store.database import Database
-from support.service_process import ServiceProcess, wait_until
+from support.service_process import wait_until
 from support.tls_receiver import make_certificate
 from support.wire import Wire
 
@@ -94,55 +94,6 @@ def test_receivers_that_misbehave_hold_up_no_other(start_service, certificate, n
     assert first not in {one.event["data"]["conversationId"] for one in healthy.received}
     assert stranger.received == []
     assert len(failing.received) == 21
-
-
-def test_a_receiver_that_changes_its_certificate_is_served_again_once_that_is_trusted(
-    start_service, certificate, receiver, tmp_path
-):
-    stranger = make_certificate(tmp_path, "stranger")
-    elsewhere = make_certificate(tmp_path, "elsewhere", hosts="DNS:hooks.invalid")
-    bundle = tmp_path / "bundle.pem"
-    bundle.write_text(certificate.file.read_text() + elsewhere.file.read_text())
-    environment = {**certificate.trusted, "SSL_CERT_FILE": str(bundle)}
-    # As a server does that is restarted with another certificate: every delivery needs a new handshake.
-    receiver.answer = lambda _request, _connection: (204, {"Connection": "close"})
-    running = start_service(env=environment)
-    wire = Wire(running.base_url, running.key)
-    path = f"/webhooks/{subscribe(wire, receiver.url)['id']}/deliveries"
-    prompt_id = wire.add_prompt()
-    ids = [wire.log(prompt_id)]
-    receiver.wait_for(1)
-    for shown, problem in (
-        (stranger, "its certificate is not trusted: self-signed certificate"),
-        (elsewhere, "its certificate is not trusted: IP address mismatch"),
-    ):
-        receiver.use(shown)
-        ids.append(wire.log(prompt_id))
-        wait_until(lambda: wire.get(path)["data"][0]["attempts"] == 1, what="the attempt has ended")
-        newest = wire.get(path)["data"][0]
-        assert (newest["status"], newest["statusCode"], newest["deliveredAt"]) == ("pending", None, None)
-        assert newest["nextAttemptAt"] is not None
-        assert newest["problem"].startswith(f"No answer: {problem}")
-    assert len(receiver.received) == 1
-
-    # The operator trusts the new one, which a service reads when it starts; the retries are made due at once.
-    running.stop()
-    bundle.write_text(bundle.read_text() + stranger.file.read_text())
-    receiver.use(stranger)
-    with sqlite3.connect(running.data / "promptlift.db") as file:
-        file.execute("UPDATE deliveries SET due_at = 0 WHERE status = 'pending'")
-    again = ServiceProcess(running.data, plan=None, env=environment, key=running.key).start()
-    try:
-        wire = Wire(again.base_url, again.key)
-        received = receiver.wait_for(3)
-        assert [one.event["data"]["conversationId"] for one in received] == ids
-        wait_until(
-            lambda: {one["status"] for one in wire.get(path)["data"]} == {"delivered"}, what="all are kept"
-        )
-        kept = [(one["attempts"], one["statusCode"], one["problem"]) for one in wire.get(path)["data"]]
-        assert kept == [(2, 204, None), (2, 204, None), (1, 204, None)]
-    finally:
-        again.stop()
 
 
 def test_a_second_attempt_a_minute_later_sends_the_same(start_service, certificate, receiver):

@@ -82,10 +82,3 @@ def test_deliveries_of_webhooks_that_are_gone_go(world):
     trim_outbox(world.database, now=world.now)
     assert ids(world, "deliveries") == []
     assert len(ids(world)) == 2
-
-
-@sqlite_only
-def test_very_many_are_trimmed_in_parts(world):
-    world.record(count=1_201)
-    world.pass_days(8)
-    assert trim_outbox(world.database, now=world.now) == 1_200

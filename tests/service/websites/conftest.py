@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any
+from contextlib import closing
+from typing import TYPE_CHECKING
 
 import pytest
 
 from promptlift.service.net.client import GuardedClient
+from service.net.conftest import guarded  # noqa: F401 - a fixture
 from support.website import a_website
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from support.website import Website
-
-
-@pytest.fixture
-def guarded() -> Iterator[Callable[..., GuardedClient]]:
-    """Make guarded clients; they are closed with the test."""
-    with ExitStack() as ends:
-
-        def make(**options: Any) -> GuardedClient:
-            client = GuardedClient(**{"allow_private": False, **options})
-            ends.callback(client.close)
-            return client
-
-        yield make
 
 
 @pytest.fixture(scope="session")

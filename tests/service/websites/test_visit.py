@@ -57,12 +57,6 @@ def test_a_redirect_is_followed_and_its_target_asked_for_rules(net, website):
             visit(net, website.url)
 
 
-def test_redirects_end(net, website):
-    website.pages["/"] = redirect_to("/")
-    with pytest.raises(UnreadableWebsite, match="redirects more than 5 times"):
-        visit(net, website.url)
-
-
 @pytest.mark.parametrize(
     "location",
     [
@@ -93,6 +87,9 @@ def test_redirects_do_not_stretch_the_deadline(net, website, monkeypatch):
     website.pages["/"] = redirect_to("/")
     with pytest.raises(UnreadableWebsite, match="took too long"):
         visit(net, website.url)
+    monkeypatch.undo()
+    with pytest.raises(UnreadableWebsite, match="redirects more than 5 times"):
+        visit(net, website.url)
 
 
 def test_an_endless_page_is_read_as_far_as_the_limit(net, website):
@@ -106,7 +103,6 @@ def test_an_endless_page_is_read_as_far_as_the_limit(net, website):
     ("page", "problem"),
     [
         ((404, {}, "no"), "answered 404"),
-        ((204, {}, ""), "answered 204"),
         ((302, {}, "no location"), "answered 302"),
         ((200, {"Content-Type": "application/pdf"}, "%PDF"), "is not a web page"),
         ((200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"), "compressed"),
@@ -130,11 +126,9 @@ def test_what_is_no_page_is_said(net, website, page, problem):
             "東京",
         ),
         ("text/html; charset=zip", "café".encode(), "café"),
-        ("text/html; charset=no\u00e9", "café".encode(), "café"),
         ("text/html", b"caf\xe9", "caf\ufffd"),
         # A byte order mark counts for more than what is declared.
         ("text/html", "café".encode("utf-16"), "café"),
-        ("text/html; charset=utf-8", b"\xfe\xff" + "café".encode("utf-16-be"), "café"),
         ("text/html; charset=latin-1", "café".encode("utf-8-sig"), "café"),
     ],
 )
@@ -143,13 +137,6 @@ def test_a_page_is_decoded_as_it_says(net, website, kind, content, text):
     html = visit(net, website.url).html
     assert text in html
     assert "\ufeff" not in html
-
-
-def test_a_server_that_is_not_there_is_said(net):
-    with a_website() as gone:
-        url = gone.url
-    with pytest.raises(UnreadableWebsite, match="cannot be read: "):
-        visit(net, url)
 
 
 @pytest.mark.parametrize(
