@@ -92,28 +92,6 @@ def test_a_stop_before_anything_says_that_nothing_is_known():
     assert verdict.why_no_winner.smallest_findable_points is None
 
 
-# Second finalists
-
-
-def test_a_second_finalist_is_confirmed_on_doubled_odds_within_the_same_budget():
-    run = Experiment(2, "validation", max_finalists=2)
-
-    def answer(cell, arm):
-        if run.verdict().progress.stage == "screen":
-            return arm == 1 or (arm == 2 and cell.number % 2 == 0)
-        return arm != 1
-
-    # First finalist: variant 1, which then loses; second: variant 2, which ties.
-    verdict = play(run, answer)
-    assert verdict.finalist == 2
-    assert verdict.attempt == 2
-    assert verdict.confidence_needed == pytest.approx(18 / 19)
-    assert verdict.analysis.max_looks == 16 - 3
-    assert [stats.stage for stats in verdict.variants] == ["confirm", "confirm"]
-    assert [stats.is_finalist for stats in verdict.variants] == [False, True]
-    assert verdict.progress.passes_done <= verdict.progress.passes_max
-
-
 # What it says
 
 
@@ -240,7 +218,6 @@ def test_outcomes_that_do_not_fit_are_refused_and_nothing_is_recorded(broken, me
         {"seed": -1},
         {"estimand": "sample"},
         {"seed": 1.5},
-        {"max_finalists": 0},
         {"prior_sd_points": -1.0},
         {"verification_passes": 13},
         {"verification_passes": 1.5},

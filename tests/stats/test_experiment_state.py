@@ -44,16 +44,13 @@ def through_json(run):
     confidence_mode=st.sampled_from(["low", "moderate", "high"]),
     seed=st.integers(0, 10**6),
     estimand=st.sampled_from(["population", "panel"]),
-    finalists=st.integers(1, 3),
 )
 @pytest.mark.slow
 def test_a_run_that_is_restored_before_every_pass_is_the_uninterrupted_run(
-    variants, mode, confidence_mode, seed, estimand, finalists
+    variants, mode, confidence_mode, seed, estimand
 ):
     def begin():
-        return Experiment(
-            variants, mode, confidence_mode, 3, 2, 6, seed, estimand=estimand, max_finalists=finalists
-        )
+        return Experiment(variants, mode, confidence_mode, 3, 2, 6, seed, estimand=estimand)
 
     whole, broken = begin(), begin()
     while (step := whole.next_pass()) is not None:

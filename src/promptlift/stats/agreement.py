@@ -38,7 +38,7 @@ class Alpha:
     n_values: int
 
 
-def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0) -> Alpha:
+def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95) -> Alpha:
     """Compute Krippendorff's alpha for nominal answers by any number of people, with gaps.
 
     With ``n_uc`` people giving item ``u`` the answer ``c``, ``m_u`` people answering it, and ``n`` answers in
@@ -56,8 +56,6 @@ def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0
         ``n_uc``: one row per item, one column per answer.
     level
         Coverage of the interval, from percentiles over 2,000 bootstrap draws of the items.
-    seed
-        Seed of the draws.
 
     Raises
     ------
@@ -94,7 +92,7 @@ def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0
     alpha = float(_alphas(kinds, times[None, :])[0])
     if np.isnan(alpha):
         return Alpha(np.nan, np.nan, np.nan, units, values)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     drawn = _alphas(kinds, rng.multinomial(units, times / units, _DRAWS))
     # If a draw has only one answer, all agreed on it.
     drawn = np.where(np.isnan(drawn), 1.0, drawn)

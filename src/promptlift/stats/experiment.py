@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _STATE_VERSION: Final = 1
 _SETTINGS: Final = (
     "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
-    "seed", "estimand", "max_finalists", "prior_sd_points", "verification_passes",
+    "seed", "estimand", "prior_sd_points", "verification_passes",
 )  # fmt: skip
 # Purposes of the random numbers of one pass, so that they are independent.
 _ORDER, _TIES = 0, 1
@@ -68,9 +68,6 @@ class Experiment:
     estimand
         ``population``: every pass draws new personas. ``panel``: the same personas in every pass, each time
         with new scenarios; the result is valid only for them.
-    max_finalists
-        How many finalists may be confirmed one after another within the budget, each against a doubled
-        threshold.
     prior_sd_points
         For the expected lift; see `prior_sd_from`.
     verification_passes
@@ -110,7 +107,6 @@ class Experiment:
         seed: int = 0,
         *,
         estimand: Estimand = "population",
-        max_finalists: int = 1,
         prior_sd_points: float = PRIOR_SD_POINTS,
         verification_passes: int = VERIFICATION_PASSES,
         searched: Searched | None = None,
@@ -122,7 +118,6 @@ class Experiment:
             "scenarios_per_simulation": (scenarios_per_simulation, 1),
             "max_iterations": (max_iterations, 1),
             "seed": (seed, 0),
-            "max_finalists": (max_finalists, 1),
             "verification_passes": (verification_passes, 0),
         }
         for name, (value, least) in wholes.items():
@@ -149,7 +144,6 @@ class Experiment:
         self.max_iterations = int(max_iterations)
         self.seed = int(seed)
         self.estimand: Estimand = estimand
-        self.max_finalists = int(max_finalists)
         self.prior_sd_points = prior_sd_points
         self.verification_passes = int(verification_passes)
 
@@ -158,11 +152,9 @@ class Experiment:
         self._status: Status = "running"
         self._reason: Reason | None = None
         self._active = list(range(1, self.variant_count + 1))
-        # Screened-out variants, best first, to confirm if the finalist fails.
-        self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}
         self._screen = {arm: PairTally() for arm in self._active} | dict(screened or {})
-        self._confirmations: list[Confirmation] = []
+        self._confirmation: Confirmation | None = None
         self._verify_left = 0
         self._pending: Pass | None = None
         if searched is not None:
@@ -188,7 +180,7 @@ class Experiment:
         """Return which arms to run on which cells next: the same until `record`, ``None`` at the end."""
         if self._status != "running" and not self._verify_left:
             return None
-        if not self._confirmations and self._searched is not None:
+        if self._confirmation is None and self._searched is not None:
             raise ValueError("the search is still under way: nothing can be confirmed.")
         if self._pending is None:
             self._pending = self._draw_pass()
@@ -196,7 +188,7 @@ class Experiment:
 
     def _draw_pass(self) -> Pass:
         stage = self._stage
-        arms = (0, *(self._active if stage == "screen" else (self._confirmations[-1].arm,)))
+        arms = (0, *(self._active if self._confirmation is None else (self._confirmation.arm,)))
         personas, scenarios = self.persona_count, self.scenarios_per_simulation
         passes, first_cell = (
             (0, 0) if self._searched is None else (self._searched.passes, self._searched.cells)
@@ -222,9 +214,9 @@ class Experiment:
 
     @property
     def _stage(self) -> Stage:
-        if not self._confirmations:
+        if self._confirmation is None:
             return "screen"
-        verified = self._confirmations[-1].verification
+        verified = self._confirmation.verification
         return "verify" if self._verify_left or verified.n or verified.dropped else "confirm"
 
     def record(self, outcomes: Iterable[Outcome]) -> None:
@@ -247,11 +239,10 @@ class Experiment:
     def _take(
         self, arms: Sequence[int], table: Sequence[Sequence[Measured]], personas: Sequence[int | str]
     ) -> None:
-        stage = self._stage
-        if stage == "screen":
+        stage, confirmation = self._stage, self._confirmation
+        if confirmation is None:
             tallies = [self._screen[arm] for arm in arms[1:]]
         else:
-            confirmation = self._confirmations[-1]
             tallies = [confirmation.verification if stage == "verify" else confirmation.tally]
         for who, row in zip(personas, table, strict=True):
             # A NumPy number cannot be encoded as JSON.
@@ -262,10 +253,10 @@ class Experiment:
         self._passes += 1
         self._conversations += len(table) * len(arms)
         self._pending = None
-        if stage == "screen":
+        if confirmation is None:
             self._leave_out()
         elif stage == "confirm":
-            self._decide()
+            self._decide(confirmation)
         else:
             self._verify_left -= 1
 
@@ -276,43 +267,30 @@ class Experiment:
         ranked = sorted(self._active, key=lambda arm: (self._screen[arm].merit, chance[arm]), reverse=True)
         keep = self._design.keep[self._passes - 1]
         self._screened_out.update(dict.fromkeys(ranked[keep:], self._passes))
-        self._reserve = ranked[keep:] + self._reserve
         self._active = sorted(ranked[:keep])
         if self._passes == len(self._design.keep):
             self._confirm(ranked[0])
 
     def _confirm(self, arm: int) -> None:
         """Start the confirmation of a finalist with the rest of the budget."""
-        used = sum(confirmation.look for confirmation in self._confirmations)
-        self._confirmations.append(Confirmation(arm, self._design.confirm_passes - used))
+        self._confirmation = Confirmation(arm, self._design.confirm_passes)
 
-    def _decide(self) -> None:
+    def _decide(self, confirmation: Confirmation) -> None:
         """Apply the stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
-        confirmation = self._confirmations[-1]
         tally = confirmation.tally
         confirmation.trace.append(confidence_from_log(self._design.log_e(tally)))
         confirmation.lift_trace.append(lift(*tally.counts))
         passes_left = confirmation.max_looks - confirmation.look
         if self._design.wins(tally, e_needed=self._e_needed):
-            harmed = any(rail.verdict == "harmed" for rail in self._guardrails(tally))
-            if harmed:
-                self._fail("guardrail")
+            if any(rail.verdict == "harmed" for rail in self._guardrails(tally)):
+                self._status, self._reason = "no_winner", "guardrail"
             else:
                 self._status, self._reason = "winner", "threshold"
                 self._verify_left = self.verification_passes
         elif self._design.gives_up(tally, pairs_left=passes_left * self._cells, e_needed=self._e_needed):
-            self._fail("futility")
+            self._status, self._reason = "no_winner", "futility"
         elif passes_left <= 0:
-            self._fail("budget")
-
-    def _fail(self, reason: Reason) -> None:
-        """End without a winner, or continue with the next best variant if requested."""
-        confirmation = self._confirmations[-1]
-        more = len(self._confirmations) < self.max_finalists and self._reserve
-        if more and confirmation.look < confirmation.max_looks:
-            self._confirm(self._reserve.pop(0))
-        else:
-            self._status, self._reason = "no_winner", reason
+            self._status, self._reason = "no_winner", "budget"
 
     def stop(self) -> None:
         """End now. A known winner stays, without the rest of its verification; all data stay."""
@@ -328,11 +306,11 @@ class Experiment:
 
     @property
     def _e_needed(self) -> float:
-        return e_threshold(self.confidence_mode, attempt=max(len(self._confirmations), 1))
+        return e_threshold(self.confidence_mode)
 
     def verdict(self) -> Verdict:
         """Return the current state: the decision, the numbers of every variant, progress, warnings."""
-        last = self._confirmations[-1] if self._confirmations else None
+        last = self._confirmation
         analysis = self._analysis(last) if last is not None and last.look else None
         winner = last.arm if last is not None and self._status == "winner" else None
         needed = self._e_needed
@@ -352,7 +330,6 @@ class Experiment:
             guardrails=self._guardrails(last.tally) if last is not None and last.look else (),
             progress=self._progress(),
             estimand=self.estimand,
-            attempt=max(len(self._confirmations), 1),
             n_dropped=last.tally.dropped if last is not None else 0,
             n_dropped_verifying=last.verification.dropped if last is not None else 0,
             warnings=self._warnings(last, analysis),
@@ -371,18 +348,18 @@ class Experiment:
         )
 
     def _variant(self, arm: int, winner: int | None) -> VariantStats:
-        for confirmation in self._confirmations:
-            if confirmation.arm == arm:
-                return variant_stats(
-                    arm,
-                    confirmation.tally,
-                    stage="confirm",
-                    analysis=self._analysis(confirmation),
-                    prior_sd_points=self.prior_sd_points,
-                    is_winner=arm == winner,
-                    is_finalist=confirmation is self._confirmations[-1],
-                    screened_out_after=self._screened_out.get(arm),
-                )
+        confirmation = self._confirmation
+        if confirmation is not None and confirmation.arm == arm:
+            return variant_stats(
+                arm,
+                confirmation.tally,
+                stage="confirm",
+                analysis=self._analysis(confirmation),
+                prior_sd_points=self.prior_sd_points,
+                is_winner=arm == winner,
+                is_finalist=True,
+                screened_out_after=self._screened_out.get(arm),
+            )
         left = self._screened_out.get(arm)
         looks = len(self._design.keep) if self._searched is None else self._searched.passes
         return variant_stats(
@@ -442,10 +419,9 @@ class Experiment:
             "status": self._status,
             "reason": self._reason,
             "active": list(self._active),
-            "reserve": list(self._reserve),
             "screened_out": sorted([arm, after] for arm, after in self._screened_out.items()),
             "screen": [[arm, tally.to_state()] for arm, tally in self._screen.items()],
-            "confirmations": [confirmation.to_state() for confirmation in self._confirmations],
+            "confirmation": None if self._confirmation is None else self._confirmation.to_state(),
             "verify_left": self._verify_left,
             **({} if self._searched is None else {"searched": self._searched.to_state()}),
         }
@@ -478,8 +454,8 @@ class Experiment:
         self._status = state["status"]
         self._reason = state["reason"]
         self._active = list(state["active"])
-        self._reserve = list(state["reserve"])
         self._screened_out = dict(state["screened_out"])
         self._screen = {arm: PairTally.from_state(tally) for arm, tally in state["screen"]}
-        self._confirmations = [Confirmation.from_state(saved) for saved in state["confirmations"]]
+        saved = state["confirmation"]
+        self._confirmation = None if saved is None else Confirmation.from_state(saved)
         self._verify_left = state["verify_left"]

@@ -20,8 +20,9 @@ G. Y. Zou, A. Donner (2008), Construction of confidence limits about effect meas
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -42,11 +43,8 @@ _FAR: Final = 38.0
 _ADDED_ERRORS: Final = 0.5
 
 
-class Reach(Protocol):
-    """A function that gives the distance of an interval's ends from its estimate."""
-
-    def __call__(self, z: float) -> tuple[float, float]:
-        """Return the lengths below and above, for a quantile ``z`` of the normal distribution."""
+# The lengths of an interval below and above its estimate, for a quantile of the normal distribution.
+Reach = Callable[[float], tuple[float, float]]
 
 
 class Stratum(NamedTuple):
@@ -84,72 +82,14 @@ class Stratum(NamedTuple):
         return max(self.value - low, 0.0), max(high - self.value, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _OfStrata:
-    """Reach of the mean over strata, including the uncertainty of their shares.
+def reach_of_difference(one: Reach, other: Reach) -> Reach:
+    """Return the reach of a difference of two independent estimates."""
 
-    Attributes
-    ----------
-    strata
-        One or two.
-    judge_variance
-        Variance due to the number of judged conversations.
-    """
-
-    strata: tuple[Stratum, ...]
-    judge_variance: float
-
-    def __call__(self, z: float) -> tuple[float, float]:
-        """Return the lengths below and above."""
-        parts = [
-            (one.share * below, one.share * above) for one in self.strata for below, above in [one.reach(z)]
-        ]
-        of_judge = z * math.sqrt(self.judge_variance)
-        return math.hypot(of_judge, *(one for one, _ in parts)), math.hypot(
-            of_judge, *(one for _, one in parts)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Symmetric:
-    """Reach of a mean with a standard error: from Student's t below 30 labels, otherwise from the normal distribution.
-
-    Attributes
-    ----------
-    error
-        Standard error.
-    n
-        Labels.
-    """
-
-    error: float
-    n: float
-
-    def __call__(self, z: float) -> tuple[float, float]:
-        """Return the length below and above."""
-        from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (tables without labels never need it)
-
-        quantile = -float(stdtrit(self.n - 1.0, float(ndtr(-z)))) if self.n < _MANY_LABELS else z
-        return quantile * self.error, quantile * self.error
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Reach of a difference of two independent estimates.
-
-    Attributes
-    ----------
-    one, other
-        Reaches of the first estimate, and of the one subtracted from it.
-    """
-
-    one: Reach
-    other: Reach
-
-    def __call__(self, z: float) -> tuple[float, float]:
-        """Return the lengths below and above."""
-        (below, above), (other_below, other_above) = self.one(z), self.other(z)
+    def reach(z: float) -> tuple[float, float]:
+        (below, above), (other_below, other_above) = one(z), other(z)
         return math.hypot(below, other_above), math.hypot(above, other_below)
+
+    return reach
 
 
 def strata_of(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[Stratum, Stratum] | None:
@@ -184,17 +124,24 @@ def whole(y: Numbers, weights: Numbers) -> Stratum:
 
 
 def reach_of(strata: tuple[Stratum, ...], n: int) -> Reach:
-    """Return the reach of a mean over one or two strata of ``n`` judged conversations."""
-    if len(strata) == 1:
-        return _OfStrata(strata, 0.0)
-    called, others = strata
-    return _OfStrata(strata, (called.value - others.value) ** 2 * called.share * others.share / n)
+    """Return the reach of a mean over one or two strata of ``n`` judged conversations, including that of their shares."""
+    variance = 0.0
+    if len(strata) > 1:
+        called, others = strata
+        variance = (called.value - others.value) ** 2 * called.share * others.share / n
+
+    def reach(z: float) -> tuple[float, float]:
+        of_judge = z * math.sqrt(variance)
+        below, above = zip(*([one.share * end for end in one.reach(z)] for one in strata), strict=True)
+        return math.hypot(of_judge, *below), math.hypot(of_judge, *above)
+
+    return reach
 
 
 def symmetric_reach(
     residual: Numbers, weights: Numbers, variance: float, *, errors: tuple[float, float]
 ) -> Reach:
-    """Return the reach of a mean with a variance.
+    """Return the reach of a mean with a variance: from Student's t below 30 labels, otherwise from the normal distribution.
 
     Parameters
     ----------
@@ -210,7 +157,15 @@ def symmetric_reach(
     n = len(residual)
     centre = float(np.average(residual, weights=weights))
     added = _ADDED_ERRORS * sum((one - centre) ** 2 for one in errors) * float((weights**2).mean())
-    return _Symmetric(math.sqrt(variance + added / (n * (n - 1))), n)
+    error = math.sqrt(variance + added / (n * (n - 1)))
+
+    def reach(z: float) -> tuple[float, float]:
+        from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (tables without labels never need it)
+
+        quantile = -float(stdtrit(n - 1.0, float(ndtr(-z)))) if n < _MANY_LABELS else z
+        return quantile * error, quantile * error
+
+    return reach
 
 
 def _stratum(share: float, y: Numbers, weights: Numbers) -> Stratum:
@@ -306,7 +261,7 @@ def estimate_of_difference(variant: LabelledGroup, control: LabelledGroup) -> Es
         one.variance + other.variance,
         math.nan,
         one.spread + other.spread,
-        Difference(one.reach, other.reach),
+        reach_of_difference(one.reach, other.reach),
     )
 
 

@@ -143,8 +143,8 @@ class Learned:
         """Why it must not judge; empty if it may."""
         return "" if self.auc.low > 0.5 and self.gain_low > 0.0 else CANNOT
 
-    def half_width(self, others: Numbers, *, more: int = 0, level: float = 0.95) -> float:
-        """Return half the interval of a rate corrected by PPI++ with these labels, and a number of further ones.
+    def half_width(self, others: Numbers, *, more: int = 0) -> float:
+        """Return half the 95 % interval of a rate corrected by PPI++ with these labels, and a number of further ones.
 
         Parameters
         ----------
@@ -152,8 +152,6 @@ class Learned:
             Probabilities of the unlabelled conversations.
         more
             Number of further labels, drawn at random like these.
-        level
-            Coverage.
         """
         n, rest = len(self.labels) + more, max(len(others) - more, 0)
         spread, of_judge = float(self.labels.var(ddof=1)), float(self.chances.var(ddof=1))
@@ -164,7 +162,7 @@ class Learned:
         variance = (spread - 2.0 * tuning * together + tuning**2 * of_judge) / n
         if tuning:
             variance += tuning**2 * float(others.var()) / rest
-        return quantile_of(n, level) * math.sqrt(max(variance, 0.0))
+        return quantile_of(n, 0.95) * math.sqrt(max(variance, 0.0))
 
 
 class Unlike(NamedTuple):
@@ -235,7 +233,7 @@ def learn(
     )
 
 
-def unlike(labelled: Features, others: Features, *, seed: int = 0) -> Unlike:
+def unlike(labelled: Features, others: Features) -> Unlike:
     """Learn to distinguish the labelled conversations from others, and return how well that works.
 
     References
@@ -246,7 +244,7 @@ def unlike(labelled: Features, others: Features, *, seed: int = 0) -> Unlike:
     n = len(labelled)
     _, x = _encode(rows)
     y = (np.arange(len(rows)) >= n).astype(np.float64)
-    chances, _, _ = _cross_fit(x, y, np.arange(len(rows)), np.random.default_rng(seed))
+    chances, _, _ = _cross_fit(x, y, np.arange(len(rows)), np.random.default_rng(0))
     names = sorted({name for row in rows for name in row if not any(mark in name for mark in KINDS)})
     raw = _matrix(rows, names)
     one, other = raw[:n].mean(axis=0), raw[n:].mean(axis=0)

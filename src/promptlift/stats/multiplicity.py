@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptlift.stats.intervals import check_level, rate
+from promptlift.stats.intervals import rate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -59,13 +59,13 @@ def ranks(successes: ArrayLike, n: ArrayLike) -> NDArray[np.int64]:
     return np.asarray([1 + np.sum(rates > one) for one in rates], np.int64)
 
 
-def rank_interval(place: int, successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[int, int]:
-    """Compute the confidence interval of one group's rank among several, by its rate.
+def rank_interval(place: int, successes: ArrayLike, n: ArrayLike) -> tuple[int, int]:
+    """Compute the 95 % confidence interval of one group's rank among several, by its rate.
 
     The group is compared with each of the others by Agresti and Caffo's test of two rates; with Holm's
     adjustment over the others, the best possible rank is one more than the number of significantly better
     groups, and the worst is the number of groups minus the significantly worse ones. The interval covers the
-    true rank with probability at least ``level``.
+    true rank with at least this probability.
 
     Parameters
     ----------
@@ -73,8 +73,6 @@ def rank_interval(place: int, successes: ArrayLike, n: ArrayLike, *, level: floa
         Index of the group.
     successes, n
         Counts of every group, ``n`` above 0.
-    level
-        Coverage.
 
     References
     ----------
@@ -90,12 +88,11 @@ def rank_interval(place: int, successes: ArrayLike, n: ArrayLike, *, level: floa
     >>> rank_interval(0, [9, 8, 1], [10, 10, 10])
     (1, 2)
     """
-    level = check_level(level)
     x, total = np.asarray(successes, np.float64) + 1.0, np.asarray(n, np.float64) + 2.0
     rates = x / total
     variances = rates * (1.0 - rates) / total
     others = np.arange(len(rates)) != place
     z = (rates[others] - rates[place]) / np.sqrt(variances[others] + variances[place])
-    differs = holm([math.erfc(abs(one) / math.sqrt(2.0)) for one in z]) < 1.0 - level
+    differs = holm([math.erfc(abs(one) / math.sqrt(2.0)) for one in z]) < 0.05
     better, worse = int(np.sum(differs & (z > 0.0))), int(np.sum(differs & (z < 0.0)))
     return 1 + better, len(rates) - worse

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Up to this many differences every pattern of signs is tried, so that ties and small samples are exact.
 _ENUMERATED: Final = 13
+# Random tables of a test.
+_TABLES: Final = 9_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ class ScoreTest:
     n0: int
 
 
-def label_test(counts: ArrayLike, *, permutations: int = 9999, seed: int = 0) -> LabelTest:
+def label_test(counts: ArrayLike) -> LabelTest:
     """Test a table of groups (rows) by labels (columns).
 
     Pearson's chi² with Cramér's V. If an expected count is below 5, the p-value is that of Freeman and
@@ -168,8 +170,6 @@ def label_test(counts: ArrayLike, *, permutations: int = 9999, seed: int = 0) ->
     ----------
     counts
         Two-dimensional counts. Empty rows and columns are left out.
-    permutations, seed
-        Number and seed of the random tables.
 
     Raises
     ------
@@ -197,27 +197,22 @@ def label_test(counts: ArrayLike, *, permutations: int = 9999, seed: int = 0) ->
     if expected.min() >= 5.0:
         freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
         return LabelTest(float(chdtrc(freedom, statistic)), v, statistic, "chi2", int(n))
-    p = _freeman_halton(table, rows, columns, permutations, seed)
-    return LabelTest(p, v, statistic, "permutation", int(n))
+    return LabelTest(_freeman_halton(table, rows, columns), v, statistic, "permutation", int(n))
 
 
 def _freeman_halton(
-    table: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    columns: NDArray[np.float64],
-    permutations: int,
-    seed: int,
+    table: NDArray[np.float64], rows: NDArray[np.float64], columns: NDArray[np.float64]
 ) -> float:
     """Estimate the share of random tables with these margins that are no more probable than the observed one."""
     from scipy.special import gammaln  # noqa: PLC0415  (rates never need it)
     from scipy.stats import random_table  # noqa: PLC0415  (the same)
 
-    random = np.random.default_rng(seed)
-    tables = random_table(rows.astype(int), columns.astype(int)).rvs(size=permutations, random_state=random)
+    random = np.random.default_rng(0)
+    tables = random_table(rows.astype(int), columns.astype(int)).rvs(size=_TABLES, random_state=random)
     # The probability of a table given its margins is a constant over the product of its factorials.
     seen = float(gammaln(table + 1.0).sum())
     drawn = gammaln(tables + 1.0).sum(axis=(1, 2))
-    return (1 + int((drawn >= seen - 1e-7).sum())) / (1 + permutations)
+    return (1 + int((drawn >= seen - 1e-7).sum())) / (1 + _TABLES)
 
 
 def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> ScoreTest:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 DAYS_NEEDED: Final = 14
 CONVERSATIONS_NEEDED: Final = 100
+# Fewest days on each side of a jump, and shuffled histories.
+_SIDE_DAYS: Final = 3
+_SHUFFLES: Final = 1999
 _ALPHA: Final = 0.05
 
 
@@ -56,7 +59,7 @@ class TrendTest:
         return self.enough and self.p_holm < _ALPHA
 
 
-def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = None) -> TrendTest:
+def trend_test(completed: ArrayLike, n: ArrayLike) -> TrendTest:
     """Test whether a daily rate rises or falls, by Cochran and Armitage's test corrected for overdispersion.
 
     It is the score test of the slope in a binomial regression on the day, so it needs no iteration and is
@@ -67,9 +70,8 @@ def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = No
     Parameters
     ----------
     completed, n
-        Completed and all judged conversations of each day.
-    day
-        Number of each day; by default 0, 1, 2 and so on. Days without conversations are left out.
+        Completed and all judged conversations of each day. Days without conversations are left out, and keep
+        their place.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = No
     ----------
     P. Armitage (1955), Tests for linear trends in proportions and frequencies. Biometrics 11, 375-386.
     """
-    x, trials, days = _daily(completed, n, day)
+    x, trials, days = _daily(completed, n)
     total = float(trials.sum())
     n_days = len(trials)
     enough = n_days >= DAYS_NEEDED and total >= CONVERSATIONS_NEEDED
@@ -152,12 +154,10 @@ class ChangePoint:
     after_n: int
 
 
-def change_point(
-    completed: ArrayLike, n: ArrayLike, *, min_days: int = 3, permutations: int = 1999, seed: int = 0
-) -> ChangePoint | None:
+def change_point(completed: ArrayLike, n: ArrayLike) -> ChangePoint | None:
     """Find the day on which a daily rate most likely jumped, with a p-value.
 
-    Binomial likelihood-ratio scan over all days with at least ``min_days`` days with conversations on each
+    Binomial likelihood-ratio scan over all days with at least three days with conversations on each
     side. The p-value shuffles conversations over the days: an unadjusted chi² of the best day would be a
     false alarm in a third of histories without any change.
 
@@ -165,12 +165,6 @@ def change_point(
     ----------
     completed, n
         Completed and all judged conversations of each day.
-    min_days
-        Fewest days on each side.
-    permutations
-        Number of shuffled histories.
-    seed
-        Seed of the shuffling.
 
     Returns
     -------
@@ -182,31 +176,28 @@ def change_point(
     ValueError
         If the lengths differ, or a count is negative or above its n.
     """
-    positions = np.flatnonzero(np.asarray(n) > 0)
-    x, trials, _ = _daily(completed, n, None)
+    x, trials, positions = _daily(completed, n)
     total = int(x.sum())
-    if min_days < 1:
-        raise ValueError(f"min_days must be at least 1, not {min_days!r}.")
-    if len(trials) < 2 * min_days or total in {0, int(trials.sum())}:
+    if len(trials) < 2 * _SIDE_DAYS or total in {0, int(trials.sum())}:
         return None
-    splits = slice(min_days - 1, len(trials) - min_days)
+    splits = slice(_SIDE_DAYS - 1, len(trials) - _SIDE_DAYS)
     before_n = np.cumsum(trials)[splits]
     scan = _ratios(np.cumsum(x)[splits], before_n, total, float(trials.sum()))
     best = int(np.argmax(scan))
-    shuffled = np.random.default_rng(seed).multivariate_hypergeometric(
-        trials.astype(np.int64), total, size=permutations, method="marginals"
+    shuffled = np.random.default_rng(0).multivariate_hypergeometric(
+        trials.astype(np.int64), total, size=_SHUFFLES, method="marginals"
     )
     found = _ratios(
         np.cumsum(shuffled, axis=1, dtype=np.float64)[:, splits], before_n, total, float(trials.sum())
     ).max(axis=1)
     reached = int((found >= scan[best] - 1e-9).sum())
-    last = best + min_days - 1
+    last = best + _SIDE_DAYS - 1
     first_n = float(before_n[best])
     first = float(x[: last + 1].sum())
     rest_n = float(trials.sum()) - first_n
     return ChangePoint(
         at=int(positions[last + 1]),
-        p=(1 + reached) / (1 + permutations),
+        p=(1 + reached) / (1 + _SHUFFLES),
         statistic=float(scan[best]),
         before_rate=first / first_n,
         after_rate=(total - first) / rest_n,
@@ -216,17 +207,16 @@ def change_point(
 
 
 def _daily(
-    completed: ArrayLike, n: ArrayLike, day: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    completed: ArrayLike, n: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
     """Count by day, and number the days with conversations."""
     x, trials = np.asarray(completed, np.float64).ravel(), np.asarray(n, np.float64).ravel()
-    days = np.arange(len(trials), dtype=np.float64) if day is None else np.asarray(day, np.float64).ravel()
-    if not len(x) == len(trials) == len(days):
-        raise ValueError("completed, n and day must have the same length.")
+    if len(x) != len(trials):
+        raise ValueError("completed and n must have the same length.")
     if np.any(x < 0) or np.any(x > trials):
         raise ValueError("completed must lie between 0 and n.")
-    there = trials > 0
-    return x[there], trials[there], days[there]
+    there = np.flatnonzero(trials > 0)
+    return x[there], trials[there], there
 
 
 def _ratios(

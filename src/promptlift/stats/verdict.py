@@ -105,10 +105,10 @@ class VariantStats:
     arm
         Number of the variant, from 1.
     stage
-        ``confirm`` for finalists, otherwise ``screen``. The two stages ran on different cells: not
+        ``confirm`` for the finalist, otherwise ``screen``. The two stages ran on different cells: not
         comparable.
     is_winner, is_finalist
-        Whether it won, whether it is the (last) finalist.
+        Whether it won, whether it is the finalist.
     screened_out_after
         Number of the pass after which it was dropped; ``None`` if it never was.
     analysis
@@ -200,7 +200,7 @@ class Verdict:
         Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail`` or ``stopped``; ``None`` while
         running.
     winner, finalist
-        Numbers of the winning variant and of the last finalist, if any.
+        Numbers of the winning variant and of the finalist, if any.
     analysis
         The finalist against the original, confirmation pairs only; ``None`` before the first of them. Its
         expected lift also uses the pairs of the verification.
@@ -222,8 +222,6 @@ class Verdict:
         Its progress.
     estimand
         ``population``: valid for users in general. ``panel``: for these personas only.
-    attempt
-        1 for the first finalist, 2 for the second.
     n_dropped
         Pairs of the confirmation lost to infrastructure errors.
     n_dropped_verifying
@@ -247,7 +245,6 @@ class Verdict:
     guardrails: tuple[Guardrail, ...]
     progress: Progress
     estimand: Estimand
-    attempt: int
     n_dropped: int
     n_dropped_verifying: int
     warnings: tuple[str, ...]
