@@ -57,7 +57,7 @@ class Endpoint(Generic[Answer]):
     schemes
         Naming schemes in which this row describes the endpoint. Only a path with ``{segment}`` differs between them.
     specified
-        Naming schemes in which the specification has the endpoint; empty for our own endpoints.
+        Naming schemes in which the specification has the endpoint.
     """
 
     name: str
@@ -134,6 +134,13 @@ class Endpoint(Generic[Answer]):
     def is_specified(self, scheme: Scheme) -> bool:
         """Return whether the specification has the endpoint in this scheme."""
         return scheme.name in self.specified
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEndpoint(Endpoint[Answer]):
+    """An endpoint that the specification does not have."""
+
+    specified: tuple[SchemeName, ...] = ()
 
 
 def encode_id(identifier: str) -> str:

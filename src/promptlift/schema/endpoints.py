@@ -23,7 +23,7 @@ from promptlift.schema import (
     simulations,
     webhooks,
 )
-from promptlift.schema.endpoint import Endpoint
+from promptlift.schema.endpoint import Endpoint, OwnEndpoint
 from promptlift.schema.naming import LINKS
 from promptlift.schema.pages import Done, Page
 
@@ -40,7 +40,7 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     repeat="keyed",
 )
 # Problems of a conversation are in its row of the answer. With keys, repeating has no further effect.
-CONVERSATIONS_LOG_MANY: Final = Endpoint(
+CONVERSATIONS_LOG_MANY: Final = OwnEndpoint(
     "conversations.log_many",
     "POST /conversations/bulk",
     conversations.LoggedAnswer,
@@ -48,7 +48,6 @@ CONVERSATIONS_LOG_MANY: Final = Endpoint(
     body=conversations.ConversationsCreate,
     lines="conversations",
     repeat="keyed",
-    specified=(),
 )
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
@@ -58,13 +57,12 @@ CONVERSATIONS_LIST: Final = Endpoint(
     query=queries.ConversationsQuery,
 )
 # Before the path with an id, for which it would be mistaken.
-CONVERSATIONS_DELETED: Final = Endpoint(
+CONVERSATIONS_DELETED: Final = OwnEndpoint(
     "conversations.deleted",
     "GET /conversations/deleted",
     Page[conversations.DeletedConversation],
     "List deleted conversations",
     query=queries.DeletedConversationsQuery,
-    specified=(),
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",
@@ -74,7 +72,7 @@ CONVERSATIONS_GET: Final = Endpoint(
     query=queries.ConversationQuery,
 )
 # The same content twice is one change.
-CONVERSATIONS_UPDATE: Final = Endpoint(
+CONVERSATIONS_UPDATE: Final = OwnEndpoint(
     "conversations.update",
     "PATCH /conversations/{id}",
     conversations.Conversation,
@@ -82,16 +80,14 @@ CONVERSATIONS_UPDATE: Final = Endpoint(
     body=conversations.ConversationUpdate,
     errors=("INVALID_STATE",),
     repeat="always",
-    specified=(),
 )
-CONVERSATIONS_LOOKUP: Final = Endpoint(
+CONVERSATIONS_LOOKUP: Final = OwnEndpoint(
     "conversations.lookup",
     "POST /{segment}/{id}/conversations/lookup",
     conversations.LookupAnswer,
     "Find which of these conversations the service has",
     body=conversations.ConversationLookup,
     repeat="always",
-    specified=(),
 )
 CONVERSATIONS_INSIGHTS: Final = Endpoint(
     "conversations.insights",
@@ -169,45 +165,40 @@ PROMPTS_STEP_FAILURES: Final = Endpoint(
     "Failing steps of {a_noun}",
     specified=("agent",),
 )
-PROMPTS_VERSIONS: Final = Endpoint(
+PROMPTS_VERSIONS: Final = OwnEndpoint(
     "prompts.versions",
     "GET /{segment}/{id}/versions",
     Page[prompts.PromptVersion],
     "Versions of the text of {a_noun}, newest first",
     query=queries.PageQuery,
-    specified=(),
 )
-PROMPTS_RESTORE: Final = Endpoint(
+PROMPTS_RESTORE: Final = OwnEndpoint(
     "prompts.restore",
     "POST /{segment}/{id}/restore",
     prompts.RestoreAnswer,
     "Make an earlier version of {a_noun} current again",
     body=prompts.RestoreRequest,
     errors=("INVALID_STATE",),
-    specified=(),
 )
-PROMPTS_LEARNED_JUDGE: Final = Endpoint(
+PROMPTS_LEARNED_JUDGE: Final = OwnEndpoint(
     "prompts.learned_judge",
     "GET /{segment}/{id}/learned-judge",
     judges.LearnedJudge,
     "The judge that learned from labels, compared with today's conversations",
-    specified=(),
 )
-PROMPTS_LEARN: Final = Endpoint(
+PROMPTS_LEARN: Final = OwnEndpoint(
     "prompts.learn",
     "POST /{segment}/{id}/learned-judge",
     judges.LearnedJudge,
     "Learn from labels whether conversations of {a_noun} completed their task, and judge all if possible",
     body=judges.LearnedJudgeCreate,
     status=201,
-    specified=(),
 )
-PROMPTS_FORGET: Final = Endpoint(
+PROMPTS_FORGET: Final = OwnEndpoint(
     "prompts.forget",
     "DELETE /{segment}/{id}/learned-judge",
     Done,
     "Remove the judge that learned from labels, and restore the previous verdicts",
-    specified=(),
 )
 
 # Never repeated: an optimization triggered twice costs twice.
@@ -240,13 +231,12 @@ OPTIMIZATIONS_VARIANTS: Final = Endpoint(
     Page[optimizations.Variant],
     "Variants of an optimization",
 )
-OPTIMIZATIONS_SIMULATIONS: Final = Endpoint(
+OPTIMIZATIONS_SIMULATIONS: Final = OwnEndpoint(
     "optimizations.simulations",
     "GET /optimizations/{id}/simulations",
     Page[simulations.Simulation],
     "Simulated conversations of an optimization",
     query=queries.SimulationsQuery,
-    specified=(),
 )
 OPTIMIZATIONS_APPLY: Final = Endpoint(
     "optimizations.apply",
@@ -267,47 +257,42 @@ OPTIMIZATIONS_STOP: Final = Endpoint(
     errors=("INVALID_STATE",),
 )
 
-REVIEWS_GET: Final = Endpoint(
+REVIEWS_GET: Final = OwnEndpoint(
     "reviews.get",
     "GET /optimizations/{id}/review",
     Page[optimizations.VariantReview],
     "Reviews of the variants of an optimization",
-    specified=(),
 )
-REVIEWS_UPDATE: Final = Endpoint(
+REVIEWS_UPDATE: Final = OwnEndpoint(
     "reviews.update",
     "PATCH /optimizations/{id}/review",
     optimizations.VariantReview,
     "Update the review of a variant",
     body=optimizations.ReviewUpdate,
-    specified=(),
 )
-LABELS_LIST: Final = Endpoint(
+LABELS_LIST: Final = OwnEndpoint(
     "labels.list",
     "GET /labels",
     Page[judges.Label],
     "People's labels of conversations, newest first",
     query=queries.LabelsQuery,
-    specified=(),
 )
-LABELS_CREATE: Final = Endpoint(
+LABELS_CREATE: Final = OwnEndpoint(
     "labels.create",
     "POST /labels",
     judges.LabelsAnswer,
     "Store labels of conversations, logged or simulated",
     body=judges.LabelCreate,
     repeat="always",
-    specified=(),
 )
-ACTIONS_LIST: Final = Endpoint(
+ACTIONS_LIST: Final = OwnEndpoint(
     "actions.list",
     "GET /actions",
     Page[prompts.Action],
     "People's actions, newest first",
     query=queries.ActionsQuery,
-    specified=(),
 )
-ACTIONS_UNDO: Final = Endpoint(
+ACTIONS_UNDO: Final = OwnEndpoint(
     "actions.undo",
     "POST /actions/{id}/undo",
     prompts.UndoAnswer,
@@ -315,18 +300,16 @@ ACTIONS_UNDO: Final = Endpoint(
     body=prompts.UndoRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
-    specified=(),
 )
 
-PERSONAS_LIST: Final = Endpoint(
+PERSONAS_LIST: Final = OwnEndpoint(
     "personas.list",
     "GET /personas",
     Page[simulations.Persona],
     "List personas, the account's own first",
     query=queries.PersonasQuery,
-    specified=(),
 )
-PERSONAS_CREATE: Final = Endpoint(
+PERSONAS_CREATE: Final = OwnEndpoint(
     "personas.create",
     "POST /personas",
     simulations.Persona,
@@ -334,27 +317,22 @@ PERSONAS_CREATE: Final = Endpoint(
     body=simulations.PersonaCreate,
     status=201,
     errors=("INVALID_STATE",),
-    specified=(),
 )
-PERSONAS_GET: Final = Endpoint(
-    "personas.get", "GET /personas/{id}", simulations.Persona, "Get a persona", specified=()
-)
-PERSONAS_UPDATE: Final = Endpoint(
+PERSONAS_GET: Final = OwnEndpoint("personas.get", "GET /personas/{id}", simulations.Persona, "Get a persona")
+PERSONAS_UPDATE: Final = OwnEndpoint(
     "personas.update",
     "PATCH /personas/{id}",
     simulations.Persona,
     "Change a persona",
     body=simulations.PersonaUpdate,
     errors=("INVALID_STATE",),
-    specified=(),
 )
-PERSONAS_DELETE: Final = Endpoint(
+PERSONAS_DELETE: Final = OwnEndpoint(
     "personas.delete",
     "DELETE /personas/{id}",
     Done,
     "Delete a persona",
     errors=("INVALID_STATE",),
-    specified=(),
 )
 
 SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", settings.Settings, "All settings")
@@ -388,36 +366,32 @@ WEBHOOKS_CREATE: Final = Endpoint(
     errors=("INVALID_STATE",),
 )
 WEBHOOKS_DELETE: Final = Endpoint("webhooks.delete", "DELETE /webhooks/{id}", Done, "Delete a webhook")
-WEBHOOKS_TEST: Final = Endpoint(
+WEBHOOKS_TEST: Final = OwnEndpoint(
     "webhooks.test",
     "POST /webhooks/{id}/test",
     webhooks.WebhookTest,
     "Send an example event to a webhook and return the outcome",
     errors=("INVALID_STATE",),
-    specified=(),
 )
-WEBHOOKS_RESUME: Final = Endpoint(
+WEBHOOKS_RESUME: Final = OwnEndpoint(
     "webhooks.resume",
     "POST /webhooks/{id}/resume",
     webhooks.Webhook,
     "Make a failing webhook active again and deliver its waiting events",
-    specified=(),
 )
-WEBHOOKS_DELIVERIES: Final = Endpoint(
+WEBHOOKS_DELIVERIES: Final = OwnEndpoint(
     "webhooks.deliveries",
     "GET /webhooks/{id}/deliveries",
     Page[webhooks.Delivery],
     "Deliveries to a webhook, newest first",
     query=queries.PageQuery,
-    specified=(),
 )
-EVENTS_LIST: Final = Endpoint(
+EVENTS_LIST: Final = OwnEndpoint(
     "events.list",
     "GET /events",
     Page[events.EventRecord],
     "Events of the account, newest first",
     query=queries.EventsQuery,
-    specified=(),
 )
 
 BENCHMARKS_LIST: Final = Endpoint(
@@ -451,15 +425,14 @@ BENCHMARKS_GET: Final = Endpoint(
     "Get a benchmark with its results",
     query=queries.BenchmarkQuery,
 )
-BENCHMARKS_CONVERSATIONS: Final = Endpoint(
+BENCHMARKS_CONVERSATIONS: Final = OwnEndpoint(
     "benchmarks.conversations",
     "GET /benchmarks/{id}/conversations",
     Page[benchmarks.BenchmarkConversation],
     "Simulated conversations of a benchmark",
     query=queries.BenchmarkConversationsQuery,
-    specified=(),
 )
-BENCHMARKS_STOP: Final = Endpoint(
+BENCHMARKS_STOP: Final = OwnEndpoint(
     "benchmarks.stop",
     "POST /benchmarks/{id}/stop",
     benchmarks.Benchmark,
@@ -467,43 +440,38 @@ BENCHMARKS_STOP: Final = Endpoint(
     body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
-    specified=(),
 )
-BENCHMARKS_RESUME: Final = Endpoint(
+BENCHMARKS_RESUME: Final = OwnEndpoint(
     "benchmarks.resume",
     "POST /benchmarks/{id}/resume",
     benchmarks.Benchmark,
     "Resume a stopped or failed benchmark",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
-    specified=(),
 )
-SCENARIO_SETS_LIST: Final = Endpoint(
+SCENARIO_SETS_LIST: Final = OwnEndpoint(
     "scenario_sets.list",
     "GET /scenario-sets",
     Page[benchmarks.ScenarioSet],
     "Every version of every scenario set, newest first",
     query=queries.PageQuery,
-    specified=(),
 )
-SCENARIO_SETS_GET: Final = Endpoint(
+SCENARIO_SETS_GET: Final = OwnEndpoint(
     "scenario_sets.get",
     "GET /scenario-sets/{id}",
     benchmarks.ScenarioSet,
     "Get a scenario set with its scenarios",
     query=queries.ScenarioSetQuery,
-    specified=(),
 )
 
-JUDGES_LIST: Final = Endpoint(
+JUDGES_LIST: Final = OwnEndpoint(
     "judges.list",
     "GET /judges",
     Page[judges.Judge],
     "List judges, each in its newest version",
     query=queries.PageQuery,
-    specified=(),
 )
 # The same text twice is one version.
-JUDGES_CREATE: Final = Endpoint(
+JUDGES_CREATE: Final = OwnEndpoint(
     "judges.create",
     "POST /judges",
     judges.Judge,
@@ -512,40 +480,35 @@ JUDGES_CREATE: Final = Endpoint(
     status=201,
     also=(200,),
     repeat="always",
-    specified=(),
 )
-JUDGES_GET: Final = Endpoint(
+JUDGES_GET: Final = OwnEndpoint(
     "judges.get",
     "GET /judges/{id}",
     judges.Judge,
     "Get a version of a judge",
     query=queries.JudgeQuery,
-    specified=(),
 )
-JUDGES_DELETE: Final = Endpoint(
+JUDGES_DELETE: Final = OwnEndpoint(
     "judges.delete",
     "DELETE /judges/{id}",
     Done,
     "Delete a judge with its versions, verdicts and runs",
-    specified=(),
 )
-JUDGES_VERSIONS: Final = Endpoint(
+JUDGES_VERSIONS: Final = OwnEndpoint(
     "judges.versions",
     "GET /judges/{id}/versions",
     Page[judges.Judge],
     "Versions of a judge, newest first",
     query=queries.PageQuery,
-    specified=(),
 )
-JUDGES_VERDICTS: Final = Endpoint(
+JUDGES_VERDICTS: Final = OwnEndpoint(
     "judges.verdicts",
     "GET /judges/{id}/verdicts",
     Page[judges.JudgeVerdict],
     "Verdicts of a judge, the newest conversations first",
     query=queries.VerdictsQuery,
-    specified=(),
 )
-JUDGES_PLAN: Final = Endpoint(
+JUDGES_PLAN: Final = OwnEndpoint(
     "judges.plan",
     "POST /judges/{id}/plan",
     judges.JudgePlan,
@@ -554,10 +517,9 @@ JUDGES_PLAN: Final = Endpoint(
     body_optional=True,
     errors=("NOT_FOUND",),
     repeat="always",
-    specified=(),
 )
 # Never repeated: model calls cost money.
-JUDGES_BACKFILL: Final = Endpoint(
+JUDGES_BACKFILL: Final = OwnEndpoint(
     "judges.backfill",
     "POST /judges/{id}/backfill",
     judges.JudgeRun,
@@ -565,29 +527,26 @@ JUDGES_BACKFILL: Final = Endpoint(
     body=judges.JudgeBackfillCreate,
     body_optional=True,
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
-    specified=(),
 )
-JUDGES_ALIGN: Final = Endpoint(
+JUDGES_ALIGN: Final = OwnEndpoint(
     "judges.align",
     "POST /judges/{id}/align",
     judges.JudgeRun,
     "Improve a judge's rubric by labels",
     body=judges.JudgeAlignCreate,
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
-    specified=(),
 )
-JUDGE_RUNS_LIST: Final = Endpoint(
+JUDGE_RUNS_LIST: Final = OwnEndpoint(
     "judge_runs.list",
     "GET /judge-runs",
     Page[judges.JudgeRun],
     "Backfills and alignments of judges, newest first",
     query=queries.JudgeRunsQuery,
-    specified=(),
 )
-JUDGE_RUNS_GET: Final = Endpoint(
-    "judge_runs.get", "GET /judge-runs/{id}", judges.JudgeRun, "Get a run of a judge", specified=()
+JUDGE_RUNS_GET: Final = OwnEndpoint(
+    "judge_runs.get", "GET /judge-runs/{id}", judges.JudgeRun, "Get a run of a judge"
 )
-JUDGE_RUNS_STOP: Final = Endpoint(
+JUDGE_RUNS_STOP: Final = OwnEndpoint(
     "judge_runs.stop",
     "POST /judge-runs/{id}/stop",
     judges.JudgeRun,
@@ -595,15 +554,13 @@ JUDGE_RUNS_STOP: Final = Endpoint(
     body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
-    specified=(),
 )
-JUDGE_RUNS_RESUME: Final = Endpoint(
+JUDGE_RUNS_RESUME: Final = OwnEndpoint(
     "judge_runs.resume",
     "POST /judge-runs/{id}/resume",
     judges.JudgeRun,
     "Resume a stopped or failed run",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
-    specified=(),
 )
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
