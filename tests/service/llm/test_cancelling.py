@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from promptlift.errors import PromptliftError
-from promptlift.service.llm import endpoint as endpoint_module
 from promptlift.service.llm.calls import Calls, RetryPolicy
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.failures import Availability, Cancelled, EndpointDown, LlmError, LlmUnavailable
@@ -172,32 +171,3 @@ def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
         assert not wait(hung, LIMIT).not_done
     assert all(isinstance(call.exception(), EndpointDown) for call in hung)
     assert "it answered 503" in str(hung[0].exception())
-
-
-@pytest.mark.slow
-def test_requests_that_a_silent_endpoint_lost_are_made_again_when_it_is_back(endpoint, monkeypatch):
-    monkeypatch.setattr(endpoint_module, "SILENCE_SECONDS", 0.0)
-    monkeypatch.setattr(endpoint_module, "PROBE_SECONDS", 0.05)
-    back, probed, gone = threading.Event(), threading.Semaphore(0), threading.Event()
-
-    def serve(line: socket.socket, number: int) -> None:
-        while request := read_request(line):
-            if request.startswith(b"GET") and not back.is_set():
-                probed.release()
-                left(line)
-                return
-            if number == 0:
-                if left(line):
-                    gone.set()
-                return
-            line.sendall(whole_answer())
-
-    _, client = endpoint(serve)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(client.chat, say("a"), purpose="agent")
-        for _ in range(2):  # the first probe has had no answer by then
-            assert probed.acquire(timeout=10)
-        assert not waiting.done()
-        back.set()
-        assert waiting.result(LIMIT).text == "ok"
-    assert gone.wait(LIMIT)

@@ -8,7 +8,7 @@ import random
 import time
 from collections import deque
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -31,7 +31,7 @@ from promptlift.service.llm.calls import ONE_ATTEMPT, RetryPolicy
 from promptlift.service.llm.failures import LlmUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel
 
@@ -47,9 +47,6 @@ ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
 # Servers close an idle connection after five seconds or more; it is closed here before that.
 IDLE_SECONDS: Final = 4.0
-# When requests have been running this long without any answer, the endpoint is probed: how often, and for how
-# long at most.
-SILENCE_SECONDS: Final = 10.0
 PROBE_SECONDS: Final = 3.0
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
 # How many of the last answers determine the expected time.
@@ -159,9 +156,6 @@ class ModelEndpoint:
     def __init__(self, settings: LlmSettings, timeout: float) -> None:
         self._settings = settings
         self._timeout = AdaptiveTimeout(timeout)
-        self._under_way: dict[asyncio.Timeout, float] = {}
-        self._answered_at = 0.0
-        self._watching: asyncio.Task[None] | None = None
         self._loop = EventLoopThread("promptlift-llm", at_end=self._close_connections)
 
     def close(self) -> None:
@@ -240,11 +234,9 @@ class ModelEndpoint:
         if content is not None:
             headers["Content-Type"] = "application/json"
         body = bytearray()
-        begun = time.monotonic()
         try:
             async with (
-                asyncio.timeout(seconds) as deadline,
-                self._watched(deadline, begun) if content is not None else nullcontext(),
+                asyncio.timeout(seconds),
                 OpenedConnections() as opened,
                 self._client.stream(
                     "GET" if content is None else "POST",
@@ -260,8 +252,7 @@ class ModelEndpoint:
                     if len(body) > ANSWER_BYTES:
                         raise _NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
         except TimeoutError:
-            passed = min(seconds, time.monotonic() - begun)
-            raise _TooSlow(f"it did not answer within {passed:.3g} seconds") from None
+            raise _TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
         except httpx.ConnectTimeout:
             raise _NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
@@ -269,35 +260,6 @@ class ModelEndpoint:
         return Reply(
             response.status_code, decode(bytes(body)), read_retry_after(response.headers.get("retry-after"))
         )
-
-    @asynccontextmanager
-    async def _watched(self, deadline: asyncio.Timeout, begun: float) -> AsyncIterator[None]:
-        """Watch a request: an endpoint that was gone for a while may never answer it."""
-        self._under_way[deadline] = begun
-        if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._watch())
-        try:
-            yield
-            self._answered_at = time.monotonic()
-        finally:
-            del self._under_way[deadline]
-
-    async def _watch(self) -> None:
-        """End requests that started before a silence once the endpoint is back, so that they are retried."""
-        silent_since: float | None = None
-        while self._under_way:
-            await asyncio.sleep(PROBE_SECONDS)
-            now = time.monotonic()
-            oldest = min(self._under_way.values(), default=now)
-            if now - max(oldest, self._answered_at) < SILENCE_SECONDS:
-                silent_since = None
-            elif not await self._probe():
-                silent_since = silent_since or now
-            elif silent_since is not None:
-                for deadline, begun in self._under_way.items():
-                    if begun < silent_since and not deadline.expired():
-                        deadline.reschedule(0)
-                silent_since = None
 
     async def _probe(self) -> bool:
         try:

@@ -2,12 +2,13 @@
 
 ::
 
-    PromptliftError ├── Cancelled               the calling job was cancelled; not a failure of the model └──
-    LlmError                .tokens used up before it
-        ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work │ └──
-        EndpointDown    it answered nothing for too long; no more requests are made ├── LlmRefused .status;
-        the endpoint refuses the request: key, model, size └── LlmBadAnswer        it answered, and the answer
-        cannot be used
+    PromptliftError
+    ├── Cancelled               the calling job was cancelled; not a failure of the model
+    └── LlmError                .tokens used before it
+        ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work
+        │   └── EndpointDown    it answered nothing for too long; no more requests are made
+        ├── LlmRefused          .status; the endpoint refuses the request: key, model, size
+        └── LlmBadAnswer        it answered, and the answer cannot be used
             └── LlmEmptyAnswer  the answer was empty at every attempt
 """
 
@@ -86,8 +87,8 @@ class LlmRefused(LlmError):
         HTTP status of the answer.
     """
 
-    def __init__(self, message: str, *, status: int, tokens: int = 0) -> None:
-        super().__init__(message, tokens=tokens)
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
         self.status = status
 
 
