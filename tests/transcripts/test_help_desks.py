@@ -10,40 +10,18 @@ HELLO = [("user", "Hi"), ("assistant", "Hello")]
 AT = "2026-01-05T10:00:00Z"
 
 
-def comment(author, text, *, public=True, **more):
-    return {
-        "id": author,
-        "type": "Comment",
-        "author_id": author,
-        "body": text,
-        "html_body": f'<div class="zd-comment" dir="auto"><p>{text}</p></div>',
-        "plain_body": text,
-        "public": public,
-        "attachments": [],
-        "audit_id": 5,
-        "via": {"channel": "web", "source": {"from": {}, "to": {}, "rel": None}},
-        "created_at": AT,
-        "metadata": {"system": {}},
-        **more,
-    }
+def comment(author, text, *, public=True):
+    html = f'<div class="zd-comment" dir="auto"><p>{text}</p></div>'
+    said = {"body": text, "html_body": html, "plain_body": text}
+    return {"id": author, "author_id": author, **said, "public": public, "created_at": AT}
 
 
 COMMENTS = [comment(1, "Hi"), comment(2, "secret", public=False), comment(3, "Hello")]
 TICKET = {
-    "url": "https://shop.zendesk.com/api/v2/tickets/7.json",
-    "id": 7,
-    "subject": "Order",
-    "description": "Hi",
-    "status": "solved",
-    "priority": "normal",
-    "type": "question",
-    "requester_id": 1,
-    "submitter_id": 1,
-    "via": {"channel": "web"},
-    "tags": ["late"],
-    "satisfaction_rating": {"score": "good", "comment": "Thanks"},
-    "created_at": AT,
-}
+    "id": 7, "subject": "Order", "description": "Hi", "status": "solved", "priority": "normal",
+    "type": "question", "requester_id": 1, "submitter_id": 1, "via": {"channel": "web"}, "tags": ["late"],
+    "satisfaction_rating": {"score": "good", "comment": "Thanks"}, "created_at": AT,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -100,48 +78,35 @@ def test_tickets_without_comments_name_the_call_that_gives_them(written):
     assert "tickets of Zendesk without their comments" in problem.message
 
 
-def part(number, kind, author, body, **more):
+def part(number, kind, author, body):
+    by = {"id": f"u-{author}", "type": author, "name": "A"}
     return {
-        "type": "conversation_part",
         "id": str(number),
         "part_type": kind,
         "body": body,
         "created_at": 1_767_607_200 + number,
-        "author": {"id": f"u-{author}", "type": author, "name": "A", "email": "a@example.com"},
-        "attachments": [],
-        "redacted": False,
-        **more,
+        "author": by,
     }
 
 
 INTERCOM = {
-    "type": "conversation",
-    "id": "9",
-    "created_at": 1_767_607_200,
-    "updated_at": 1_767_607_300,
-    "title": None,
-    "state": "closed",
-    "open": False,
-    "priority": "not_priority",
+    "type": "conversation", "id": "9", "created_at": 1_767_607_200, "title": None, "state": "closed",
+    "open": False, "priority": "not_priority",
     "source": {
         "type": "conversation",
-        "id": "403918320",
-        "delivered_as": "customer_initiated",
         "subject": "<p>Order</p>",
         "body": "<p>Where&#39;s my parcel?<br>It is late.</p>",
-        "author": {"type": "lead", "id": "l-1", "name": "Ann", "email": ""},
+        "author": {"type": "lead", "id": "l-1"},
     },
-    "contacts": {"type": "contact.list", "contacts": [{"type": "contact", "id": "c-1"}]},
+    "contacts": {"contacts": [{"type": "contact", "id": "c-1"}]},
     "tags": {"type": "tag.list", "tags": [{"type": "tag", "id": "1", "name": "late"}]},
     "conversation_rating": {"rating": 5, "remark": "Thanks"},
     "custom_attributes": {"plan": "pro"},
-    "ai_agent_participated": True,
     "ai_agent": {"resolution_state": "confirmed_resolution"},
-    "statistics": {"type": "conversation_statistics", "count_reopens": 0},
+    "statistics": {"count_reopens": 0},
     "conversation_parts": {
-        "type": "conversation_part.list",
         "conversation_parts": [
-            part(1, "comment", "bot", "<p>One moment.</p>", from_ai_agent=True),
+            part(1, "comment", "bot", "<p>One moment.</p>"),
             part(2, "note", "admin", "<p>secret</p>"),
             part(3, "note_and_reopen", "admin", "<p>secret</p>"),
             part(4, "assignment", "team", None),
@@ -151,7 +116,7 @@ INTERCOM = {
         ],
         "total_count": 7,
     },
-}
+}  # fmt: skip
 PARCEL = [
     ("user", "Where's my parcel?\nIt is late."),
     ("assistant", "One moment."),

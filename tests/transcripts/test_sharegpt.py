@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from promptlift import transcripts
@@ -28,39 +26,47 @@ SAID = [
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl.gz"])
 def test_sharegpt_is_read_from_json_and_json_lines(written, said, name):
-    records = [{"id": "s-1", "conversations": TURNS}, {"id": 2, "conversations": TURNS, "source": "x"}]
+    records = [
+        {"id": "s-1", "conversations": TURNS},
+        {"conversations": [{"from": "ghost", "value": "boo"}]},
+        {"id": 2, "conversations": TURNS, "source": "x"},
+        {"conversations": []},
+    ]
     reading = transcripts.read(written(name, records))
     assert reading.format == "sharegpt"
     assert [c.source_id for c in reading.conversations] == ["s-1", "2"]
     assert [said(c) for c in reading.conversations] == [SAID, SAID]
     assert reading.dropped == {"source": 1}
+    assert [problem.message.split(";")[0] for problem in reading.problems] == [
+        "message 1 has the role 'ghost'",
+        "the conversation has no messages",
+    ]
 
 
 def test_role_and_content_and_a_system_field_are_read_too(written, said):
-    record = {
-        "conversations": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": "Hello", "weight": 1},
-        ],
-        "system": "Help.",
-        "model": "m",
-    }
-    reading = transcripts.read(written("a.json", [record]))
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello", "weight": 1}]
+    reading = transcripts.read(
+        written("a.json", [{"conversations": messages, "system": "Help.", "model": "m"}])
+    )
     (conversation,) = reading.conversations
     assert said(conversation) == [("system", "Help."), ("user", "Hi"), ("assistant", "Hello")]
     assert (conversation.llm_model, conversation.source_id) == ("m", None)
     assert reading.dropped == {"conversations[].weight": 1}
 
 
-def test_a_bad_record_is_reported_and_the_rest_goes_in(written):
-    records = [
-        {"conversations": [{"from": "ghost", "value": "boo"}]},
-        {"conversations": [{"from": "human", "value": "Hi"}]},
-        {"conversations": []},
-    ]
-    reading = transcripts.read(written("a.jsonl", records))
-    assert [(p.line, p.message.split(";")[0]) for p in reading.problems] == [
-        (1, "message 1 has the role 'ghost'"),
-        (3, "the conversation has no messages"),
-    ]
-    assert json.loads(reading.conversations[0].content)["messages"] == [{"role": "user", "content": "Hi"}]
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"items": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]},
+        {"conversations": [["Hi", "Hello"]]},
+        {"instruction": "Hi", "input": "", "output": "Hello"},
+        {"prompt": "Hi", "completion": "Hello"},
+    ],
+    ids=["items", "pairs", "instruction", "completion"],
+)
+def test_other_shapes_of_sharegpt_are_read(written, said, record):
+    reading = transcripts.read(written("a.jsonl", [record]))
+    assert (reading.format, said(reading.conversations[0])) == (
+        "sharegpt",
+        [("user", "Hi"), ("assistant", "Hello")],
+    )

@@ -18,10 +18,6 @@ TALK = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hel
 SYSTEM = {"role": "system", "content": PROMPT}
 
 
-def lines(*records):
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
 def langsmith(messages, **inputs):
     return {
         "id": "r1",
@@ -34,76 +30,69 @@ def langsmith(messages, **inputs):
     }
 
 
-RECORDS = {
-    "openai": {"messages": [SYSTEM, *TALK]},
-    "developer": {"messages": [{"role": "developer", "content": PROMPT}, *TALK]},
-    "parts": {"messages": [{"role": "system", "content": [{"type": "text", "text": PROMPT}]}, *TALK]},
-    "anthropic": {"system": PROMPT, "messages": TALK},
-    "anthropic blocks": {"system": [{"type": "text", "text": PROMPT}], "messages": TALK},
-    "sharegpt field": {
+RECORDS = [
+    {"messages": [SYSTEM, *TALK]},
+    {"messages": [{"role": "developer", "content": PROMPT}, *TALK]},
+    {"messages": [{"role": "system", "content": [{"type": "text", "text": PROMPT}]}, *TALK]},
+    {"system": PROMPT, "messages": TALK},
+    {"system": [{"type": "text", "text": PROMPT}], "messages": TALK},
+    {
         "system": PROMPT,
         "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}],
     },
-    "content": {"content": json.dumps({"messages": [SYSTEM, *TALK]})},
-    "trace of anthropic": langsmith([TALK[0]], system=PROMPT),
-    "trace of responses": langsmith([TALK[0]], instructions=PROMPT),
-}
+    {"content": json.dumps({"messages": [SYSTEM, *TALK]})},
+    langsmith([TALK[0]], system=PROMPT),
+    langsmith([TALK[0]], instructions=PROMPT),
+]
 
 
-@pytest.mark.parametrize("kind", sorted(RECORDS))
-def test_the_system_prompt_is_found_as_it_stands(kind, tmp_path):
-    file = tmp_path / "export.jsonl"
-    file.write_text(lines(RECORDS[kind]), encoding="utf-8")
-    reading = transcripts.read(file)
-    assert reading.problems == []
-    assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 1)]
+def test_the_system_prompt_is_found_as_it_stands(written):
+    for record in RECORDS:
+        reading = transcripts.read(written("a.jsonl", [record]))
+        assert reading.problems == []
+        assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 1)]
 
 
-def test_rows_have_one_too(tmp_path):
-    file = tmp_path / "rows.csv"
-    file.write_text(
+def test_rows_have_one_too(written):
+    file = written(
+        "rows.csv",
         "conversation_id,role,content,timestamp\n"
         "c1,system,You help.,2026-10-01T00:00:00Z\nc1,user,Hi,2026-10-01T00:01:00Z\n"
-        "c2,user,Hi,2026-10-02T00:00:00Z\n"
+        "c2,user,Hi,2026-10-02T00:00:00Z\n",
     )
     (found,) = transcripts.read(file).system_prompts
     assert (found.text, found.conversations, found.first_at) == ("You help.", 1, START)
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        TALK,
-        [*TALK, SYSTEM],
-        [{"role": "tool", "content": "{}"}, *TALK],
-        [{"role": "system", "content": "[tool result] {}"}, *TALK],
-        [{"role": "system", "content": " \n"}, *TALK],
-        [{"role": "system", "content": "null \x00"}, *TALK],
-    ],
-)
-def test_what_is_no_system_prompt_is_not_taken_for_one(messages, tmp_path):
-    file = tmp_path / "export.jsonl"
-    file.write_text(lines({"messages": messages}), encoding="utf-8")
-    reading = transcripts.read(file)
-    assert len(reading.system_prompts) == 0
-    assert reading.system_prompts.main is None
-    assert not reading.system_prompts.overlapping
+def test_what_is_no_system_prompt_is_not_taken_for_one(written):
+    records = [
+        {"messages": messages}
+        for messages in (
+            TALK,
+            [*TALK, SYSTEM],
+            [{"role": "tool", "content": "{}"}, *TALK],
+            [{"role": "system", "content": "[tool result] {}"}, *TALK],
+            [{"role": "system", "content": " \n"}, *TALK],
+            [{"role": "system", "content": "null \x00"}, *TALK],
+        )
+    ]
+    reading = transcripts.read(written("a.jsonl", records))
+    assert len(reading.conversations) == len(records)
+    found = reading.system_prompts
+    assert (len(found), found.main, found.overlapping) == (0, None, False)
 
 
-def test_of_several_system_messages_the_first_is_the_prompt_and_that_is_noted(tmp_path):
-    file = tmp_path / "export.jsonl"
+def test_of_several_system_messages_the_first_is_the_prompt_and_that_is_noted(written):
     today = {"role": "system", "content": "Today is Monday."}
-    file.write_text(lines({"messages": [SYSTEM, today, *TALK]}, {"messages": [SYSTEM, *TALK]}))
-    reading = transcripts.read(file)
+    talks = [{"messages": [SYSTEM, today, *TALK]}, {"messages": [SYSTEM, *TALK]}]
+    reading = transcripts.read(written("a.jsonl", talks))
     assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 2)]
     assert any("several system messages" in note and note.endswith(": 1.") for note in reading.notes)
 
 
-def test_what_is_logged_is_as_before(tmp_path):
+def test_what_is_logged_is_as_before(written):
     """Content and fingerprint make the idempotency key: another one would log everything a second time."""
-    file = tmp_path / "export.jsonl"
-    file.write_text(lines(RECORDS["openai"], RECORDS["anthropic"]), encoding="utf-8")
-    with_prompt, beside = transcripts.read(file).conversations
+    with_prompt, beside = transcripts.read(written("a.jsonl", [RECORDS[0], RECORDS[3]])).conversations
     assert [m["role"] for m in json.loads(with_prompt.content)["messages"]] == ["system", "user", "assistant"]
     assert [m["role"] for m in json.loads(beside.content)["messages"]] == ["user", "assistant"]
     assert [one.fingerprint[:8] for one in (with_prompt, beside)] == ["ca739ec8", "57245474"]
@@ -128,15 +117,12 @@ def test_they_come_in_the_order_of_their_first_conversations():
 def test_one_without_a_time_makes_the_order_that_of_the_file():
     found = counted(("b", START + HOUR), ("a", None), ("a", None))
     assert [one.text for one in found] == ["b", "a"]
-    assert not found.timed
-    assert not found.overlapping
+    assert (found.timed, found.overlapping) == (False, False)
 
 
 @pytest.mark.parametrize("timed", [True, False])
 def test_prompts_in_use_side_by_side_overlap(timed):
-    texts = ["a", "b", "a"]
-    found = counted(*((text, START + n * HOUR if timed else None) for n, text in enumerate(texts)))
-    assert found.overlapping
+    assert counted(*((text, START + n * HOUR if timed else None) for n, text in enumerate("aba"))).overlapping
 
 
 @pytest.mark.parametrize("cut", [0, 1, 3, 6])

@@ -84,21 +84,6 @@ def test_the_export_of_claude_keeps_title_times_and_attached_text(written, said)
     assert reading.dropped == {"account": 1}
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"items": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]},
-        {"conversations": [["Hi", "Hello"]]},
-        {"instruction": "Hi", "input": "", "output": "Hello"},
-        {"prompt": "Hi", "completion": "Hello"},
-    ],
-    ids=["items", "pairs", "instruction", "completion"],
-)
-def test_other_shapes_of_sharegpt_are_read(written, said, record):
-    reading = transcripts.read(written("a.jsonl", [record]))
-    assert (reading.format, said(reading.conversations[0])) == ("sharegpt", HELLO)
-
-
 @pytest.mark.parametrize(("role", "other"), [("end-user", "admin"), ("Visitor", "bot")])
 def test_roles_of_help_desks_are_known_in_tables(written, said, role, other):
     table = f"ticket_id,author_type,comment\n1,{role},Hi\n1,{other},Hello\n"
