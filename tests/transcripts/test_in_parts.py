@@ -81,14 +81,8 @@ def bad_rows():
 
 
 FILES = {
-    "openai.jsonl": [chat(number) for number in range(100)],
     "structured.json": [{**chat(number), "status": "completed"} for number in range(100)],
     "problems.jsonl": [chat(1), {"messages": []}, *[chat(number) for number in range(20)], {"messages": "x"}],
-    "sharegpt.json": [
-        {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": f"{number}"}]}
-        for number in range(50)
-    ],
-    "rows.csv": csv_text(table(100)),
     "mixed.csv": csv_text(table(100, rows_of=5, mixed=3)),
     "bad.csv": csv_text(bad_rows()),
     "rows.jsonl": dicts(table(100, mixed=4)),

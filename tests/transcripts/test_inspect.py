@@ -17,55 +17,25 @@ HEADER = {
     "version": 2,
     "status": "success",
     "eval": {
-        "eval_id": "8LDH",
-        "run_id": "eoLT",
-        "created": "2026-01-05T10:00:00+00:00",
-        "task": "shop",
-        "task_version": 0,
-        "dataset": {"samples": 1, "sample_ids": ["s1"], "shuffled": False},
-        "model": "openai/gpt-4o",
-        "config": {},
+        "eval_id": "8LDH", "created": "2026-01-05T10:00:00+00:00", "task": "shop", "task_version": 0,
+        "model": "openai/gpt-4o", "config": {},
     },
     "plan": {"name": "plan", "steps": []},
-    "stats": {"model_usage": {}},
-}
+}  # fmt: skip
 CALL = {"id": "c", "function": "find", "arguments": {"q": 1}, "type": "function"}
+SEARCH = {"type": "tool_use", "id": "w", "name": "search", "arguments": '{"q": 2}', "result": "found"}
+ANSWERED = {"role": "assistant", "model": "gpt-4o-2024-08-06"}
+LATE = {"type": "timeout", "message": "late"}
 MESSAGES = [
     {"id": "m0", "content": "You are kind.", "role": "system"},
     {"id": "m1", "content": "attachment://1605b0", "source": "input", "role": "user"},
     {
-        "id": "m2",
+        "id": "m2", "tool_calls": [CALL], **ANSWERED,
         "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "A moment"}],
-        "source": "generate",
-        "role": "assistant",
-        "tool_calls": [CALL],
-        "model": "gpt-4o-2024-08-06",
     },
-    {
-        "id": "m3",
-        "content": "",
-        "role": "tool",
-        "tool_call_id": "c",
-        "function": "find",
-        "error": {"type": "timeout", "message": "late"},
-    },
-    {
-        "id": "m4",
-        "content": [
-            {
-                "type": "tool_use",
-                "tool_type": "web_search",
-                "id": "w",
-                "name": "search",
-                "arguments": '{"q": 2}',
-                "result": "found",
-            },
-            {"type": "text", "text": "Here it is"},
-        ],
-        "role": "assistant",
-        "model": "gpt-4o-2024-08-06",
-    },
-]
+    {"id": "m3", "content": "", "role": "tool", "tool_call_id": "c", "function": "find", "error": LATE},
+    {"id": "m4", "content": [SEARCH, {"type": "text", "text": "Here it is"}], **ANSWERED},
+]  # fmt: skip
 SAID = [
     ("system", "You are kind."),
     ("user", "Find it"),
@@ -83,12 +53,8 @@ def answered(number, message, tokens):
     return {
         "event": "model",
         "timestamp": AT.format(number),
-        "model": "openai/gpt-4o",
-        "input": [],
-        "input_refs": [[0, 2]],
         "output": {
-            "model": "gpt-4o-2024-08-06",
-            "choices": [{"message": message, "stop_reason": "stop"}],
+            "choices": [{"message": message}],
             "usage": {"input_tokens": 9, "output_tokens": tokens},
             "time": 0.2 + number / 1000,
         },
@@ -99,15 +65,9 @@ def answered(number, message, tokens):
 def sample(**more):
     usage = {"input_tokens": 18, "output_tokens": 5, "total_tokens": 23, "total_cost": 0.25}
     return {
-        "id": "s1",
-        "epoch": 1,
-        "input": "Find it",
-        "target": "it",
-        "messages": MESSAGES,
-        "output": {"model": "gpt-4o", "choices": []},
-        "scores": {"match": {"value": "C", "answer": "it", "history": []}},
+        "id": "s1", "epoch": 1, "uuid": "3HTF", "input": "Find it", "target": "it", "messages": MESSAGES,
+        "scores": {"match": {"value": "C", "answer": "it"}},
         "metadata": {"channel": "web"},
-        "store": {},
         "events": [
             {"event": "span_begin", "timestamp": AT.format(0)},
             answered(0, MESSAGES[2], 2),
@@ -116,11 +76,9 @@ def sample(**more):
         ],
         "model_usage": {"openai/gpt-4o": usage, "openai/grader": {"input_tokens": 900, "output_tokens": 99}},
         "started_at": AT.format(0),
-        "completed_at": AT.format(900),
-        "uuid": "3HTF",
         "attachments": {"1605b0": "Find it"},
         **more,
-    }
+    }  # fmt: skip
 
 
 def archive(samples, *, packed="deflate", header="header.json", suffix=""):
@@ -185,36 +143,20 @@ def test_samples_are_conversations_with_their_scores_times_and_costs(written, sa
     assert reading.dropped["plan"] == 1
 
 
-def test_the_text_of_the_prompt_is_the_system_message_byte_for_byte(written):
+def test_a_sample_keeps_its_prompt_its_failure_and_its_run(written):
     text = "  Be kind.\r\n\tAlways – even on Sundays.  \n"
-    messages = [{"id": "m0", "content": text, "role": "system"}, *MESSAGES[1:]]
-    reading = transcripts.read(written("a.eval", archive([sample(messages=messages)], packed="zstd")))
-    assert [prompt.text for prompt in reading.system_prompts] == [text]
-
-
-def test_a_sample_that_failed_is_abandoned_and_says_why(written):
-    failed = sample(
-        error={"message": "no", "traceback": "…"}, limit={"type": "time", "limit": 9.0}, events=None
+    one = sample(
+        messages=[{"id": "m0", "content": text, "role": "system"}, *MESSAGES[1:]],
+        error={"message": "no", "traceback": "…"},
+        limit={"type": "time", "limit": 9.0},
+        events=None,
     )
-    (found,) = transcripts.read(written("log.json", json.dumps(log([failed]), indent=2))).conversations
-    assert found.status == "abandoned"
+    del one["uuid"]
+    reading = transcripts.read(written("a.eval", archive([one], packed="zstd", header="other.json")))
+    (found,) = reading.conversations
+    assert [prompt.text for prompt in reading.system_prompts] == [text]
+    assert (found.source_id, found.status, found.prompt_name) == ("8LDH/s1/1", "abandoned", "shop")
     assert (found.metadata["error"], found.metadata["limit"]) == ("no", "time")
-
-
-def test_samples_of_another_run_of_the_same_task_are_other_conversations(written):
-    sources = set()
-    for run in ("a", "b"):
-        one = sample()
-        del one["uuid"]
-        text = json.dumps({**log([one]), "eval": {**HEADER["eval"], "eval_id": run}}, indent=2)
-        sources |= {found.source_id for found in transcripts.read(written("log.json", text)).conversations}
-    assert sources == {"a/s1/1", "b/s1/1"}
-
-
-def test_a_log_that_is_still_running_is_read(written):
-    data = archive([sample()], header="other.json")
-    reading = transcripts.read(written("a.eval", data))
-    assert [found.prompt_name for found in reading.conversations] == ["shop"]
 
 
 @pytest.mark.parametrize(("name", "size"), [("log.json", 9), ("deflate.eval", 18)])
@@ -237,18 +179,22 @@ def test_a_damaged_sample_costs_that_sample_alone(written):
     assert reading.problems[0].message.startswith("samples/s1_epoch_1.json cannot be read: ")
 
 
-def test_samples_in_chunks_are_refused_with_the_way_out(written):
-    reading = transcripts.read(written("a.eval", archive([sample()], suffix="/sample")))
-    assert reading.conversations == []
-    assert "import the log from which it was converted" in reading.problems[0].message
-
-
-def test_other_archives_are_still_refused(written):
+def zipped(name, text):
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as file:
-        file.writestr("a.csv", "a,b")
-    (problem,) = transcripts.read(written("a.eval", raw.getvalue())).problems
-    assert "unpack it" in problem.message
+        file.writestr(name, text)
+    return raw.getvalue()
+
+
+def test_other_archives_and_what_cannot_be_read_of_one_are_refused(written):
+    for data, said in (
+        (archive([sample()], suffix="/sample"), "import the log from which it was converted"),
+        (zipped("a.csv", "a,b"), "unpack it"),
+        (zipped("header.json", "[]"), "the file header.json cannot be read: "),
+    ):
+        reading = transcripts.read(written("a.eval", data))
+        assert reading.conversations == []
+        assert said in reading.problems[0].message
 
 
 def flagged(data, name, at, value):
@@ -271,11 +217,3 @@ def test_a_member_that_cannot_be_opened_is_a_named_problem(written, member, at, 
     assert member in problem.message
     assert said in problem.message
     assert [found.source_id for found in reading.conversations] == (["x"] if member != "header.json" else [])
-
-
-def test_a_header_that_is_no_object_is_a_problem_of_the_file(written):
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w") as file:
-        file.writestr("header.json", "[]")
-    (problem,) = transcripts.read(written("a.eval", raw.getvalue())).problems
-    assert problem.message.startswith("the file header.json cannot be read: ")

@@ -59,6 +59,13 @@ def test_an_endless_line_of_json_lines_costs_that_line_alone(tmp_path):
     ((line, message),) = problems(reading)
     assert line == 2
     assert message.startswith(f"the line {LONG}")
+    # Plain text is one conversation.
+    path = holes(tmp_path / "a.txt", b"User: hi\nAssistant: " + b"a" * 1_000, 100 * MB, b"\n")
+    with memory_below(100 * MB):
+        reading = transcripts.read(path)
+    ((line, message),) = problems(reading)
+    assert (line, reading.conversations) == (1, [])
+    assert message.startswith(f"the conversation (a file of plain text is one) {LONG}")
 
 
 @pytest.mark.slow
@@ -77,15 +84,6 @@ def test_as_many_problems_as_lines_are_not_all_held(written):
     assert len(reading.conversations) == 2
     assert len(reading.problems) == 10_001
     assert problems(reading)[-1] == (None, "500 more problems in this file are not listed")
-
-
-def test_plain_text_is_one_conversation_and_bounded(tmp_path):
-    path = holes(tmp_path / "a.txt", b"User: hi\nAssistant: " + b"a" * 1_000, 100 * MB, b"\n")
-    with memory_below(100 * MB):
-        reading = transcripts.read(path)
-    ((line, message),) = problems(reading)
-    assert (line, reading.conversations) == (1, [])
-    assert message.startswith(f"the conversation (a file of plain text is one) {LONG}")
 
 
 @pytest.mark.slow
@@ -146,7 +144,7 @@ def row(name, text="hi"):
     return {"conversation_id": name, "role": "user", "content": text}
 
 
-@pytest.mark.parametrize("after", ["", 'e,user,"quoted, too"\n', 'e,user,"two\nlines"\nf,user,"x"\n'])
+@pytest.mark.parametrize("after", ["", 'e,user,"two\nlines"\nf,user,"x"\n'])
 def test_a_quote_that_is_not_closed_costs_its_row_alone(after):
     found = csv_of(f'{ROWS}a,user,hi\nb,user,"open\nc,user,hi\nd,user,hi\n{after}')
     assert [value["conversation_id"] for _, value in found if isinstance(value, dict)] == [

@@ -87,61 +87,29 @@ def trace(count):
     return whole
 
 
+def numbered(number):
+    asked = {f"gen_ai.prompt.{at}.content": "x" for at in range(number)}
+    return request(span(1, {"gen_ai.request.model": "m", **asked}))
+
+
+def inspected(number):
+    log = RECORDS["inspect"](1)
+    return {**log, "samples": log["samples"] * number}
+
+
 SHAPES = {
     "chatgpt, nodes": ("chatgpt", lambda n: [tree(n, branches=n)]),
-    "openai, parts": (
-        "openai",
-        lambda n: [{"messages": [{**HI, "content": [{"type": "text", "text": "x"}] * n}]}],
-    ),
-    "structured, metadata": (
-        "structured",
-        lambda n: [{"messages": [HI], "metadata": numbers(n), **numbers(n)}],
-    ),
+    "structured, metadata": ("structured", lambda n: [{"messages": [HI], "metadata": numbers(n), **numbers(n)}]),
     "zendesk, users": ("zendesk", lambda n: [page_of_tickets(n)]),
-    "rows, mixed": (
-        "rows",
-        lambda n: [{**HI, "conversation_id": f"c{at % (n // 3)}", "x": at} for at in range(n)],
-    ),
-    "rows, columns": (
-        "rows",
-        lambda n: [{**HI, "conversation_id": f"c{at}", f"x{at}": at} for at in range(n)],
-    ),
-    "langfuse, session": (
-        "langfuse",
-        lambda n: [observation(at, traceId=f"t{at}", sessionId="s") for at in range(n)],
-    ),
+    "rows, mixed": ("rows", lambda n: [{**HI, "conversation_id": f"c{at % (n // 3)}", "x": at} for at in range(n)]),
+    "rows, columns": ("rows", lambda n: [{**HI, "conversation_id": f"c{at}", f"x{at}": at} for at in range(n)]),
+    "langfuse, session": ("langfuse", lambda n: [observation(at, traceId=f"t{at}", sessionId="s") for at in range(n)]),
     "langfuse, traces": ("langfuse", lambda n: [observation(at, traceId=f"t{at}") for at in range(n)]),
-    "langfuse, metadata": (
-        "langfuse",
-        lambda n: [{**RECORDS["langfuse"](1), "metadata": numbers(n), "observations": [observation(1)] * n}],
-    ),
-    "phoenix, numbered": (
-        "phoenix",
-        lambda n: [
-            {
-                "span_kind": "LLM",
-                "attributes": {f"llm.input_messages.{at}.message.role": "user" for at in range(n)},
-            }
-        ],
-    ),
-    "otlp, numbered": (
-        "otlp",
-        lambda n: [
-            request(
-                span(
-                    1,
-                    {"gen_ai.request.model": "m", **{f"gen_ai.prompt.{at}.content": "x" for at in range(n)}},
-                )
-            )
-        ],
-    ),
+    "otlp, numbered": ("otlp", lambda n: [numbered(n)]),
     "mlflow, spans": ("mlflow", lambda n: [trace(n)]),
     "openai-responses, chain": ("openai-responses", lambda n: [answer(at) for at in range(n)]),
-    "inspect, samples": (
-        "inspect",
-        lambda n: [{**RECORDS["inspect"](1), "samples": RECORDS["inspect"](1)["samples"] * n}],
-    ),
-}
+    "inspect, samples": ("inspect", lambda n: [inspected(n)]),
+}  # fmt: skip
 
 
 def steps(path, name, records):

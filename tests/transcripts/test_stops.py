@@ -31,10 +31,6 @@ def as_jsonl(path, records):
 LAYOUTS = {
     "a.csv": as_csv,
     "a.jsonl": as_jsonl,
-    "a.json": lambda path, records: path.write_text(json.dumps(records)),
-    "a.jsonl.gz": lambda path, records: path.write_bytes(
-        gzip.compress("\n".join(map(json.dumps, records)).encode())
-    ),
     "a.parquet": lambda path, records: pq.write_table(pa.Table.from_pylist(records), path),
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from promptlift import transcripts
@@ -11,40 +9,11 @@ from promptlift import transcripts
 HELLO = [("user", "Hi"), ("assistant", "Hello")]
 
 
-def printed():
-    """A span as the SDK prints it."""
-    said = {
-        "gen_ai.input.messages": json.dumps([{"role": "user", "content": "Hi"}]),
-        "gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "Hello"}]),
-    }
-    return {
-        "name": "chat",
-        "context": {"trace_id": f"0x{1:032x}", "span_id": f"0x{1:016x}"},
-        "start_time": "2026-01-05T10:00:00.000000Z",
-        "end_time": "2026-01-05T10:00:00.200000Z",
-        "attributes": {
-            "gen_ai.operation.name": "chat",
-            "gen_ai.conversation.id": "c-1",
-            "shop": "north",
-            **said,
-        },
-        "events": [],
-        "status": {"status_code": "UNSET"},
-        "resource": {"attributes": {"service.name": "shop"}},
-    }
-
-
-def test_spans_that_an_sdk_prints_are_read(written, said):
-    reading = transcripts.read(written("a.json", printed()))
-    (found,) = reading.conversations
-    assert (reading.format, found.source_id, found.latency_ms) == ("otlp", "c-1", 200)
-    assert said(found) == HELLO
-    assert found.metadata["shop"] == "north"
-    assert reading.prompt_names == ["shop"]
-
-
 def test_the_export_of_claude_keeps_title_times_and_attached_text(written, said):
     at = "2026-01-05T10:00:00.000000Z"
+    called = {"type": "tool_use", "name": "find", "input": {"q": 1}}
+    result = {"type": "tool_result", "content": [{"type": "text", "text": "it"}]}
+    thought, answer = {"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello"}
     record = {
         "uuid": "u",
         "name": "Greeting",
@@ -61,12 +30,7 @@ def test_the_export_of_claude_keeps_title_times_and_attached_text(written, said)
             {
                 "sender": "assistant",
                 "text": "",
-                "content": [
-                    {"type": "thinking", "thinking": "hm"},
-                    {"type": "tool_use", "name": "find", "input": {"q": 1}},
-                    {"type": "tool_result", "content": [{"type": "text", "text": "it"}]},
-                    {"type": "text", "text": "Hello"},
-                ],
+                "content": [thought, called, result, answer],
                 "created_at": at,
             },
         ],
