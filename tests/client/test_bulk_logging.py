@@ -78,11 +78,6 @@ def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift):
         lift.log(iter(records(1)), prompt_id="iterater")
 
 
-def test_a_prompt_that_is_not_there_ends_the_run(service):
-    with pytest.raises(promptlift.errors.NotFound):
-        run(service.base_url, service.key, "prm_none", records())
-
-
 def test_a_quota_ends_the_run_and_says_how_many_were_not_sent(start_service):
     free = start_service(plan="free")
     with promptlift.connect(free.base_url, free.key, progress=False) as lift:

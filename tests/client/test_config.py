@@ -54,13 +54,11 @@ def test_what_is_missing_is_named_with_what_to_do_next():
         configure(environ={})
     with pytest.raises(ConfigError, match=r"PROMPTLIFT_API_KEY.*keys create"):
         configure("http://localhost:1", environ={})
-
-
-def test_arguments_go_before_the_environment():
+    with pytest.raises(ConfigError, match="'prompt' or 'agent'"):
+        configure("https://host", KEY, scheme="bot", environ={})
     environ = {"PROMPTLIFT_BASE_URL": "https://env", "PROMPTLIFT_API_KEY": "env-key"}
-    assert configure(environ=environ).base_url == "https://env/api/v1"
-    assert configure(environ=environ).key == Secret("env-key")
-    given = configure("https://arg", "arg-key", environ=environ)
+    of_environment, given = configure(environ=environ), configure("https://arg", "arg-key", environ=environ)
+    assert (of_environment.base_url, of_environment.key) == ("https://env/api/v1", Secret("env-key"))
     assert (given.base_url, given.key) == ("https://arg/api/v1", Secret("arg-key"))
 
 
@@ -69,15 +67,7 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(bad):
     with pytest.raises(ConfigError, match="Copy it again") as refused:
         configure("https://host", bad, environ={})
     assert bad not in str(refused.value)
-
-
-def test_a_line_break_around_a_copied_key_is_taken_off():
-    assert configure("https://host", f" {KEY}\n", environ={}).key == Secret(KEY)
-
-
-def test_an_unknown_scheme_is_refused():
-    with pytest.raises(ConfigError, match="'prompt' or 'agent'"):
-        configure("https://host", KEY, scheme="bot", environ={})
+    assert configure("https://host", f" {KEY}\n", environ={}).key == Secret(KEY)  # a line break of copying
 
 
 @pytest.mark.parametrize(

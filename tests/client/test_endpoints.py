@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 import pytest
@@ -141,16 +142,67 @@ def test_a_list_is_filtered_by_every_parameter_that_the_table_has():
         assert sent == dict.fromkeys({"agentId" if one == "promptId" else one for one in names}, "v")
 
 
-def test_parameters_are_written_as_the_api_reads_them():
+@pytest.fixture
+def sent():
+    """Call a method of a client, and give the request that it would send."""
+
+    def call(use, scheme="prompt"):
+        config = configure("http://127.0.0.1:9", "key", scheme=scheme)
+        recorder = Recorder(config)
+        with pytest.raises(Sent):
+            use(Client(config, transport=recorder))
+        return recorder.sent[-1]
+
+    return call
+
+
+def test_parameters_are_written_as_the_api_reads_them(sent):
+    assert sent(lambda c: c.prompts.list(limit=5, tags=["a", "b"])).query == {"limit": "5", "tags": "a,b"}
+    tags = ['say "a"', "b,c", '"d"']
+    assert sent(lambda c: c.prompts.list(tags=tags)).query == {"tags": 'say "a","b,c","""d"""'}
+    assert sent(lambda c: c.conversations.get("c1", include_insights=False)).query == {
+        "includeInsights": "false"
+    }
+
+
+def test_a_body_has_what_was_given_and_nothing_else(sent):
+    fields = {
+        "mode": "validation",
+        "variant_count": 2,
+        "intent": {"target_improvements": ["tone"]},
+        "seed": 3,
+    }
+    for use, body in (
+        (lambda c: c.optimizations.create(prompt_id="p1"), {"promptId": "p1"}),
+        (
+            lambda c: c.optimizations.create(prompt_id="p1", **fields),
+            {
+                "promptId": "p1",
+                "mode": "validation",
+                "variantCount": 2,
+                "intent": {"targetImprovements": ["tone"]},
+                "seed": 3,
+            },
+        ),
+        (lambda c: c.optimizations.apply("o1"), {}),
+        (lambda c: c.optimizations.apply("o1", variant_id="vb"), {"variantId": "vb"}),
+        (lambda c: c.optimizations.stop("o1", reason="enough"), {"reason": "enough"}),
+    ):
+        assert json.loads(sent(use).body) == body
+    as_agent = sent(lambda c: c.optimizations.create(prompt_id="p1"), "agent")
+    assert json.loads(as_agent.body) == {"agentId": "p1"}
+
+
+@pytest.mark.parametrize(
+    "fields", [{"mode": "fast"}, {"variant_count": 6}, {"variants": 3}, {"persona_ids": [""]}]
+)
+def test_a_body_that_cannot_be_right_is_not_sent(fields):
     config = configure("http://127.0.0.1:9", "key")
-    recorder = Recorder(config)
-    client = Client(config, transport=recorder)
-    with pytest.raises(Sent):
-        client.prompts.list(limit=5, tags=["a", "b"])
-    assert recorder.sent[-1].query == {"limit": "5", "tags": "a,b"}
-    with pytest.raises(Sent):
-        client.prompts.list(tags=['say "a"', "b,c", '"d"'])
-    assert recorder.sent[-1].query == {"tags": 'say "a","b,c","""d"""'}
-    with pytest.raises(Sent):
-        client.conversations.get("c1", include_insights=False)
-    assert recorder.sent[-1].query == {"includeInsights": "false"}
+    client = Client(config, transport=Recorder(config))
+    with pytest.raises(ValidationError, match="was not sent") as failed:
+        client.optimizations.create(prompt_id="p1", **fields)
+    assert failed.value.details.keys() != set()
+    with pytest.raises(ValidationError) as failed:
+        client.prompts.update("p1", colour="red")
+    assert failed.value.details == {"colour": "Unknown field"}
+    assert client.transport.sent == []

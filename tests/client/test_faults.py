@@ -18,9 +18,7 @@ from promptlift.client.transport import Transport
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
-    ServerError,
     UnexpectedResponse,
-    ValidationError,
 )
 from support.foreign_service import KEY, ForeignService
 
@@ -149,14 +147,6 @@ def drop_answer(service, handler):
     raw(handler, b"")
 
 
-def test_a_service_that_always_fails_is_given_up_with_its_own_error(service, client):
-    assert client.account.get().id == "acc-1"
-    answer_with(service, PASSING["503 of a proxy"], times=10**6)
-    with pytest.raises(ServerError):
-        client.account.get()
-    assert len(service.seen) > 5
-
-
 def test_a_port_where_nobody_listens_is_told_with_what_to_check():
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
@@ -250,13 +240,3 @@ def test_a_redirect_never_carries_the_key_elsewhere(service, client):
         with pytest.raises(UnexpectedResponse, match="redirects"):
             client.account.get()
         assert other.seen == []
-
-
-def test_a_body_is_checked_before_it_is_sent(service, client):
-    with pytest.raises(ValidationError, match="was not sent") as failed:
-        client.prompts.create(name="", content="c", llm_model="m", temperature=9)
-    assert set(failed.value.details) == {"name", "temperature"}
-    with pytest.raises(ValidationError) as failed:
-        client.prompts.update("p1", colour="red")
-    assert failed.value.details == {"colour": "Unknown field"}
-    assert service.seen == []

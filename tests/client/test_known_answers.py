@@ -30,14 +30,6 @@ def test_pages_that_are_as_before_are_not_sent_again(tmp_path, in_use):
         assert service.unchanged >= before + pages - 1
 
 
-def test_a_service_without_tags_is_read_as_ever():
-    with ForeignService(honours=LISTED) as service:
-        service.fill(150)
-        lift = workspace(service)
-        assert len(lift.conversations()) == len(lift.conversations()) == 150
-        assert service.unchanged == 0
-
-
 def test_our_service_says_what_is_unchanged(lift, monkeypatch):
     from promptlift.client.connection import Connection
 

@@ -13,10 +13,10 @@ from promptlift.client import Client, configure
 from promptlift.client.pace import Pace
 from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
-from promptlift.client.reads.read_list import DETAIL_THREADS, read_list, read_prompts
+from promptlift.client.reads.read_list import read_list
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Call, Clock, Task, Transport
-from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
+from promptlift.errors import IncompleteError
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
@@ -93,20 +93,6 @@ def test_insights_cost_one_request_each_and_none_where_there_are_none(service):
     assert all(row["insights"]["summary"] == f"summary of {row['id']}" for row in judged)
 
 
-def test_details_are_fetched_side_by_side(service):
-    service.fill(60)
-    gate = threading.Barrier(4, timeout=20)
-
-    def meet(_method, path, count):
-        if path.endswith("/insights") and 3 <= count <= 6:
-            gate.wait()  # all four must be there at the same time
-
-    service.fault = meet
-    with open_client(service) as client:
-        assert len(read(client, insights=True).rows) == 60
-    assert not gate.broken
-
-
 def test_a_service_that_offers_insights_in_the_list_gets_no_detail_request(service):
     service.honours = ("includeInsights", "includeContent")
     service.fill(250)
@@ -115,13 +101,6 @@ def test_a_service_that_offers_insights_in_the_list_gets_no_detail_request(servi
         got = read(client, insights=True, content=True)
     assert len(service.seen) == got.requests == 4
     assert all(row["content"] for row in got.rows)
-
-
-def test_content_and_the_full_insights_come_from_two_details(service):
-    service.fill(20)
-    with open_client(service) as client:
-        got = read(client, insights=True, content=True)
-    assert all(row["content"].startswith("{") and row["insights"]["issues"] for row in got.rows)
 
 
 def test_a_service_that_refuses_unknown_parameters_is_asked_without_them(service):
@@ -153,16 +132,6 @@ def test_a_conversation_that_is_deleted_meanwhile_is_dropped_and_counted(service
     assert (len(got.rows), got.dropped, got.complete) == (38, 2, True)
 
 
-def test_filters_go_to_the_service_under_the_names_of_the_scheme(service):
-    service.fill(5, status="completed")
-    service.fill(3, status="abandoned")
-    with open_client(service, scheme="agent") as client:
-        assert len(read(client, prompt_id="p1", status="abandoned").rows) == 3
-        assert len(read_prompts(client.transport, task=Task()).rows) == 1
-    assert service.seen[0][2]["agentId"] == "p1"
-    assert service.seen[-1][1] == "/agents"
-
-
 def test_a_failure_in_the_middle_carries_what_was_read(service):
     service.fill(300)
     service.fault = lambda _m, _p, count: (
@@ -172,24 +141,6 @@ def test_a_failure_in_the_middle_carries_what_was_read(service):
         read(client)
     assert len(failed.value.fetched.rows) == 197
     assert not failed.value.fetched.complete
-
-
-def test_a_failing_detail_carries_the_rows_that_are_whole(service):
-    service.fill(30)
-    broken = f"/conversations/{service.rows[11]['id']}/insights"
-    service.fault = lambda _m, path, _c: (
-        (lambda handler: service.send(handler, 200, b"<html>")) if path == broken else None
-    )
-    with open_client(service) as client, pytest.raises(IncompleteError) as failed:
-        read(client, insights=True)
-    assert all("insights" in row for row in failed.value.fetched.rows)
-
-
-def test_the_first_request_fails_with_its_own_error(service):
-    with open_client(service, key="wrong") as client, pytest.raises(InvalidApiKey):
-        read(client)
-    with open_client(service) as client, pytest.raises(NotFound):
-        client.prompts.get("nobody")
 
 
 class SkippingClock(Clock):
@@ -253,18 +204,6 @@ def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
     assert service.refused <= 40
 
 
-def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
-    clock = SharedClock()
-    service.plan, service.per_minute, service.retry_after = "custom", 100, False
-    service.monotonic = lambda: clock.time
-    service.fill(330)
-    with open_client(service, clock=clock) as client:
-        clock.transport = client.transport
-        got = read(client, insights=True)
-    assert (len(got.rows), got.complete) == (330, True)
-    assert service.refused < 60
-
-
 def test_whole_rows_are_handed_on_in_parts_and_none_twice(service, monkeypatch):
     monkeypatch.setattr(conversations, "PART_ROWS", 150)
     service.fill(450)
@@ -311,38 +250,6 @@ def test_the_next_page_is_asked_for_while_the_last_one_is_worked_on(service):
     assert len(service.seen) == 5  # and none that is not needed
 
 
-def test_wrong_guesses_are_dropped_and_soon_not_made(service):
-    """Rows vanish faster than pages overlap, so the next page is never where it was expected."""
-    service.fill(1000)
-    threads = threading.active_count()
-
-    def vanish(_method, _path, count):
-        if count % 2 == 0:
-            del service.rows[5:15]
-
-    service.before = vanish
-    with open_client(service) as client:
-        got = read_list(client.transport, CONVERSATIONS, task=Task())
-    assert got.complete
-    ids = [row["id"] for row in got.rows]
-    assert len(ids) == len(set(ids))
-    assert {row["id"] for row in service.rows} <= set(ids)
-    assert threading.active_count() < threads + 18
-
-
-def test_a_failure_of_a_page_that_was_asked_for_ahead_is_told(service):
-    service.fill(450)
-    service.fault = lambda _m, _p, count: (
-        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count == 4 else None
-    )
-    with (
-        open_client(service) as client,
-        pytest.raises(IncompleteError, match=r"Read 294 of 450.*no") as failed,
-    ):
-        read_list(client.transport, CONVERSATIONS, task=Task())
-    assert len(failed.value.fetched.rows) == 294
-
-
 def test_rows_that_were_deleted_after_they_were_read_are_told(service):
     service.fill(350)
 
@@ -355,28 +262,3 @@ def test_rows_that_were_deleted_after_they_were_read_are_told(service):
         got = read(client)
     assert (got.complete, got.total, len(got.rows)) == (True, 294, 350)
     assert got.facts == {"deleted_since_read": 56}
-
-
-def test_a_few_items_do_not_wait_for_the_answer_about_the_plan(service):
-    service.fill(120)
-    first = threading.Event()
-    before_plan = []
-
-    def answer_plan(handler):
-        assert first.wait(30)
-        service.send(handler, *service.answer("GET", "/account", {}, None))
-
-    def watch(_method, path, _count):
-        if path == "/account":
-            return answer_plan
-        if path.endswith("/insights"):
-            if not client.transport.pace.asked:
-                before_plan.append(path)
-            first.set()
-        return None
-
-    service.fault = watch
-    with open_client(service) as client:
-        got = read(client, insights=True)
-    assert (got.complete, len(got.rows)) == (True, 120)
-    assert 1 <= len(before_plan) <= DETAIL_THREADS  # no plan is exceeded by so few
