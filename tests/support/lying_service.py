@@ -140,13 +140,6 @@ def hidden(page: Page, asked: Asked) -> Page:
     return page
 
 
-def pulled_in(page: Page, asked: Asked) -> Page:
-    """Leave a row out and fill the page up with the next, so that every page is full."""
-    kept = [row for row in asked.honest(asked.offset, asked.limit + 1) if row["id"] != asked.truth[150]["id"]]
-    page["data"] = kept[: asked.limit]
-    return page
-
-
 def repeated(page: Page, asked: Asked) -> Page:
     if asked.number == 2:
         page["data"] = asked.honest(0, 100)
@@ -164,12 +157,6 @@ def endless(page: Page, asked: Asked) -> Page:
     """Make rows up for as long as somebody asks."""
     page["data"] = [{"id": f"r{asked.offset + place}", "promptId": "p1"} for place in range(asked.limit)]
     page["pagination"]["total"] = asked.offset + 2 * asked.limit
-    return page
-
-
-def random_rows(page: Page, asked: Asked) -> Page:
-    page["data"] = [{"id": f"r{asked.service.chance.random()}"} for _ in range(asked.limit)]
-    page["pagination"]["total"] = 10**15
     return page
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.read_list import (
     DETAIL_THREADS,
     RowsRead,
     no_progress,
     read_list,
-    read_prompts,
     stopped_early,
 )
 from promptlift.client.transport import ASK_PLAN_FROM, Call, Task, Transport
@@ -20,7 +18,7 @@ from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedRes
 from promptlift.schema import endpoints
 from promptlift.schema.limits import LIST_LIMIT_MAX, OPTIMIZATIONS_LIMIT_DEFAULT
 from promptlift.schema.naming import link_of
-from promptlift.schema.optimizations import OPTIMIZATION_STATUSES, Optimization
+from promptlift.schema.optimizations import Optimization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,20 +30,27 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The rows matching some filters; ``None`` does not filter."""
-
-    prompt_id: str | None = None
-    status: str | None = None
-
-    def __str__(self) -> str:
-        status = f"status {self.status}" if self.status else "any status"
-        return f"{status}, {'one prompt' if self.prompt_id else 'all prompts'}"
+# unspecified: the maximum rows of an answer. A service's own undeclared limit is a round number.
+_ROUND: Final = 5
+_MAY_BE_MORE: Final = (
+    "The service reports neither the total nor its limit of optimizations, so there may be more than these {}. "
+    "Read those of one prompt or one status to get fewer at a time."
+)
 
 
-class OptimizationRead:
-    """One read of the list of optimizations.
+def read_optimizations(
+    transport: Transport,
+    *,
+    prompt_id: str | None = None,
+    status: str | None = None,
+    results: bool = True,
+    task: Task | None = None,
+    progress: Progress = no_progress,
+) -> RowsRead:
+    """Read the list of optimizations.
+
+    The specification's list takes a limit and has neither pages nor a total. If an answer may have reached the service's own
+    limit, ``completeness`` in the facts says so.
 
     Parameters
     ----------
@@ -53,149 +58,65 @@ class OptimizationRead:
         Filters.
     results
         Whether a completed row without results is requested individually.
+
+    Raises
+    ------
+    ApiError
+        If nothing could be read.
+    IncompleteError
+        Reading ended early; contains a :class:`RowsRead`.
     """
-
-    def __init__(
-        self,
-        transport: Transport,
-        *,
-        prompt_id: str | None = None,
-        status: str | None = None,
-        results: bool = True,
-        task: Task | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self._transport = transport
-        self._whole = Part(prompt_id, status)
-        self._results = results
-        self._task = task or Task()
-        self._progress = progress or no_progress
-        self._found: dict[str, Row] = {}
-        # The most rows that the service is known to return at once: the default limit, or the most in an
-        # answer.
-        self._most = OPTIMIZATIONS_LIMIT_DEFAULT
-        self._unproven: list[Part] = []
-
-    def run(self) -> RowsRead:
-        """Read everything possible.
-
-        The specification's list takes a limit and has neither pages nor a total: a part of it (the rows
-        matching some filters) is known to be complete if it has fewer rows than another answer. Otherwise it
-        is split, by status, then by prompt. If completeness cannot be proven, ``completeness`` in the facts
-        explains it.
-
-        Raises
-        ------
-        ApiError
-            If nothing could be read.
-        IncompleteError
-            Reading ended early; contains a :class:`RowsRead`.
-        """
-        data = self._ask(self._whole, offset=0)
-        pagination = data.get("pagination") if isinstance(data, dict) else None
-        if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
-            read = read_list(self._transport, self._call(self._whole), task=self._task, first=data)
-        else:
-            read = self._unpaged(data)
-        if self._results:
-            missing = [row for row in read.rows if row.get("status") == "completed" and "results" not in row]
-            read = self._with_results(read, missing)
-        read.requests = self._task.requests
-        return read
-
-    def _call(self, part: Part, limit: int | None = None, offset: int | None = None) -> Call:
-        filters = {"prompt_id": part.prompt_id, "status": part.status, "limit": limit, "offset": offset}
-        return Call.to(endpoints.OPTIMIZATIONS_LIST, self._transport.config.scheme, query=filters)
-
-    def _ask(self, part: Part, offset: int | None = None) -> Any:
-        return self._transport.send(self._call(part, LIST_LIMIT_MAX, offset), self._task).data
-
-    def _unpaged(self, data: Any) -> RowsRead:
-        try:
-            ids = self._keep(data)
-            if self._whole != Part() and len(ids) >= self._most:
-                # One answer for all optimizations may have more rows, and then these were complete.
-                self._keep(self._ask(Part()))
-            self._look_at(self._whole, ids)
-        except ApiError as error:
-            if not self._found:
-                raise
-            count = f"{len(self._found)} optimizations"
-            raise stopped_early(count, error.message, self._read(complete=False)) from error
-        return self._read(complete=not self._unproven)
-
-    def _look_at(self, part: Part, ids: set[str]) -> None:
-        """Split a part as long as the answer is not known to be complete."""
-        if len(ids) < self._most:
-            return
-        if part.status is None:
-            for status in OPTIMIZATION_STATUSES:
-                self._look_into(Part(part.prompt_id, status))
-        elif part.prompt_id is None:
-            for prompt_id in self._prompt_ids():
-                self._look_into(Part(prompt_id, part.status))
-            # Optimizations of deleted prompts are in no part.
-            if {key for key, row in self._found.items() if self._fits(row, part)} - ids:
-                self._unproven.append(part)
-        else:
-            self._unproven.append(part)
-
-    def _look_into(self, part: Part) -> None:
-        self._look_at(part, self._keep(self._ask(part)))
-
-    def _prompt_ids(self) -> list[str]:
-        prompts = read_prompts(self._transport, task=self._task).rows
-        ids = [row["id"] for row in prompts]
-        ids += [link for row in self._found.values() if isinstance(link := link_of(row), str)]
-        return list(dict.fromkeys(ids))
-
-    def _keep(self, data: Any) -> set[str]:
-        rows = _rows(data, self._call(self._whole).label)
-        self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
-        self._most = max(self._most, len(rows))
-        self._progress(len(self._found), len(self._found))
-        return {row["id"] for row in rows}
-
-    @staticmethod
-    def _fits(row: Row, part: Part) -> bool:
-        """Return whether a row matches the filters, which a service may ignore."""
-        return part.prompt_id in (None, link_of(row)) and part.status in (None, row.get("status"))
-
-    def _read(self, *, complete: bool) -> RowsRead:
-        rows = sorted(self._found.values(), key=lambda row: str(row.get("createdAt") or ""), reverse=True)
-        facts: dict[str, Any] = {"total": None}
-        if self._unproven:
-            counted = "; ".join(str(part) for part in dict.fromkeys(self._unproven))
-            facts["completeness"] = (
-                "The service reports neither the total nor its limit of optimizations, so there may be more "
-                f"than these {len(rows)} ({counted})."
-            )
-        return RowsRead(rows, len(rows), self._task.requests, complete, facts=facts)
-
-    def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
-        if len(missing) > ASK_PLAN_FROM:
-            self._transport.ask_plan(self._task)
-        total = len(read.rows)
-        done = total - len(missing)
-
-        def fetch(row: Row, connection: Connection) -> bool:
-            detail = _object(self._transport, endpoints.OPTIMIZATIONS_GET, row["id"], self._task, connection)
-            if detail is not None:
-                row |= {name: value for name, value in detail.items() if name not in row}
-                row.setdefault("results", None)
-            return detail is not None
-
-        gone, problem = _side_by_side(
-            self._transport, missing, fetch, self._task, lambda count: self._progress(done + count, total)
+    task = task or Task()
+    filters = {"prompt_id": prompt_id, "status": status}
+    call = Call.to(endpoints.OPTIMIZATIONS_LIST, transport.config.scheme, query=filters)
+    data = transport.send(call.page(LIST_LIMIT_MAX, 0), task).data
+    pagination = data.get("pagination") if isinstance(data, dict) else None
+    if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
+        read = read_list(transport, call, task=task, first=data)
+    else:
+        listed = _rows(data, call.label)
+        # A service may ignore the filters.
+        rows = [
+            row for row in listed if prompt_id in (None, link_of(row)) and status in (None, row.get("status"))
+        ]
+        cut = len(listed) >= LIST_LIMIT_MAX or (
+            len(listed) >= OPTIMIZATIONS_LIMIT_DEFAULT and len(listed) % _ROUND == 0
         )
-        read.rows = [row for row in read.rows if row["id"] not in gone]
-        read.dropped += len(gone)
-        if problem is not None:
-            read.complete = False
-            read.requests = self._task.requests
-            count = f"{len(read.rows)} optimizations, but not the results of all"
-            raise stopped_early(count, problem.message, read) from problem
-        return read
+        facts = {"total": None, **({"completeness": _MAY_BE_MORE.format(len(rows))} if cut else {})}
+        read = RowsRead(rows, len(rows), complete=not cut, facts=facts)
+    progress(len(read.rows), len(read.rows))
+    if results:
+        missing = [row for row in read.rows if row.get("status") == "completed" and "results" not in row]
+        _fetch_results(transport, read, missing, task, progress)
+    read.requests = task.requests
+    return read
+
+
+def _fetch_results(
+    transport: Transport, read: RowsRead, missing: list[Row], task: Task, progress: Progress
+) -> None:
+    if len(missing) > ASK_PLAN_FROM:
+        transport.ask_plan(task)
+    total = len(read.rows)
+    done = total - len(missing)
+
+    def fetch(row: Row, connection: Connection) -> bool:
+        detail = _object(transport, endpoints.OPTIMIZATIONS_GET, row["id"], task, connection)
+        if detail is not None:
+            row |= {name: value for name, value in detail.items() if name not in row}
+            row.setdefault("results", None)
+        return detail is not None
+
+    gone, problem = _side_by_side(
+        transport, missing, fetch, task, lambda count: progress(done + count, total)
+    )
+    read.rows = [row for row in read.rows if row["id"] not in gone]
+    read.dropped += len(gone)
+    if problem is not None:
+        read.complete = False
+        read.requests = task.requests
+        count = f"{len(read.rows)} optimizations, but not the results of all"
+        raise stopped_early(count, problem.message, read) from problem
 
 
 def read_variants(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.reads.optimizations import OptimizationRead
+from promptlift.client.reads.optimizations import read_optimizations
 from promptlift.errors import ConfigError
 from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun, VariantTables
@@ -37,9 +37,8 @@ class Optimizations(Room):
     def __call__(self, prompt_id: str | None = None, *, status: str | None = None) -> pd.DataFrame:
         """Return optimizations, one row each, newest first.
 
-        The specification's list has no pages and no total. Where a service has neither, the list is read by status and by
-        prompt until it is known to be complete; where that cannot be known, ``attrs["promptlift"]`` has ``complete``
-        False and says why under ``completeness``, and a warning is given.
+        The specification's list has no pages and no total. If the answer of a service without them may have reached a limit,
+        ``attrs["promptlift"]`` has ``complete`` False and says why under ``completeness``, and a warning is given.
 
         Parameters
         ----------
@@ -76,9 +75,9 @@ class Optimizations(Room):
 
     def _read_optimizations(self, prompt_id: str | None, status: str | None) -> RowsRead:
         with self._bar("optimizations read", None) as move:
-            return OptimizationRead(
+            return read_optimizations(
                 self.client.transport, prompt_id=prompt_id, status=status, progress=move
-            ).run()
+            )
 
 
 class Optimizing(VariantTables):

@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.reads.optimizations import OptimizationRead, read_variants
+from promptlift.client.reads.optimizations import read_optimizations, read_variants
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.display.verdict import STAGES
@@ -52,9 +52,7 @@ class VariantTables(Session):
             optimizations: list[Any] = [*(chosen or [])]
             complete = True
             if found is not None:
-                listed = OptimizationRead(
-                    self.client.transport, prompt_id=found, results=True, task=task
-                ).run()
+                listed = read_optimizations(self.client.transport, prompt_id=found, task=task)
                 optimizations = [row for row in listed.rows if row.get("status") != _WITHOUT_VARIANTS]
                 complete = listed.complete
                 facts = {key: value for key, value in listed.facts.items() if key == "completeness"}

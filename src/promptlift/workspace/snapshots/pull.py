@@ -14,7 +14,7 @@ import pyarrow as pa
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
 from promptlift.client.reads.conversations import Wanted
-from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
+from promptlift.client.reads.optimizations import read_offered, read_optimizations, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
 from promptlift.errors import (
@@ -393,9 +393,9 @@ class Pull:
     ) -> None:
         """Write optimizations and their variants; only those whose row is another are read again."""
         try:
-            read = OptimizationRead(
+            read = read_optimizations(
                 self._transport, prompt_id=self._options.prompt_id, results=False, task=self._task
-            ).run()
+            )
         except NotFound:
             return  # unspecified: a service without optimizations
         items = _known_optimizations(old)
