@@ -160,14 +160,6 @@ def test_fields_of_a_comparison_on_words_name_no_direction():
     assert (row["rate"], row["n"]) == (pytest.approx(0.16, abs=0.05), 200)
 
 
-def test_a_table_of_headroom_can_be_kept(tmp_path):
-    path = tmp_path / "headroom.parquet"
-    found = analysis.headroom(judged("outcome"))
-    assert found["points"].gt(10).all()
-    found.to_parquet(path)
-    assert len(pd.read_parquet(path)) == 2
-
-
 def test_the_weakest_basis_counts():
     assert weakest(["outcome", "words", "model"]) == "words"
     assert [may_tell(one) for one in BASES] == [True, True, True, True, False]

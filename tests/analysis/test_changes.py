@@ -101,14 +101,3 @@ def test_conversations_without_a_time_or_insights_are_not_counted():
     table.loc[7, "issues"] = None
     facts = analysis.changes(table, at="2026-01-10").attrs["promptlift"]
     assert (facts["n_before"], facts["n_after"], facts["n_undated"]) == (3, 3, 1)
-
-
-def test_topics_change_in_the_same_way():
-    table = small(
-        conversation_id=["1", "2", "3"], started_at=["2026-01-01", "2026-01-20", "2026-01-20"],
-        topics=[["billing"], ["billing", "refund"], []],
-    )  # fmt: skip
-    found = analysis.changes(table, of="topics", at="2026-01-10").set_index("topic")
-    assert found.loc["billing", ["n_before", "n_after", "difference"]].tolist() == [1, 1, -50.0]
-    assert "severity" not in found
-    assert found.loc["billing", "example_id"] == "2"

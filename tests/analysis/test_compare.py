@@ -41,33 +41,6 @@ def test_pairs_by_hand():
     assert row["verdict"] == "winner"
 
 
-def test_a_loser_is_worse_with_its_own_confidence():
-    row = only(analysis.compare(pairs(84, 14, 31, 21), by="run", pair="task", control="a"))
-    assert row["verdict"] == "worse"
-    assert row["confidence_worse"] == pytest.approx(0.919836, abs=1e-6)
-    assert row["confidence"] < 0.2
-
-
-def test_no_difference_is_no_winner():
-    row = only(analysis.compare(pairs(60, 12, 12, 66), by="run", pair="task", control="a"))
-    assert (row["lift_percent"], row["difference_points"], row["p"], row["verdict"]) == (
-        0.0,
-        0.0,
-        1.0,
-        "no winner",
-    )
-    assert row["confidence"] == pytest.approx(0.385206, abs=1e-6)
-    assert row["smallest_findable_points"] > 5
-
-
-def test_without_a_completed_task_of_the_control_there_is_no_lift():
-    row = only(analysis.compare(pairs(0, 4, 0, 11), by="run", pair="task", control="a"))
-    assert (
-        row[["lift_percent", "lift_percent_low", "lift_percent_high", "lift_percent_expected"]].isna().all()
-    )
-    assert row["difference_points"] == pytest.approx(100 * 4 / 15)
-
-
 @pytest.mark.slow
 def test_every_figure_of_pairs_has_an_oracle():
     table = several()
@@ -193,14 +166,6 @@ def test_sentiments_that_move_to_both_ends_are_different_and_no_winner():
     assert (row["verdict"], row["cliffs_delta"]) == ("different", 0.0)
 
 
-def test_sentiments_can_win_and_lose():
-    table = pd.DataFrame(
-        {"run": ["a"] * 60 + ["b"] * 60, "sentiment": ["neutral"] * 60 + ["positive"] * 40 + ["neutral"] * 20}
-    )
-    assert only(analysis.compare(table, by="run", outcome="sentiment", control="a"))["verdict"] == "winner"
-    assert only(analysis.compare(table, by="run", outcome="sentiment", control="b"))["verdict"] == "worse"
-
-
 def test_few_labels_are_tested_by_permutation_and_have_no_order():
     table = pd.DataFrame({"run": ["a"] * 9 + ["b"] * 9, "end": ["STOP"] * 9 + ["TRANSFER"] * 8 + ["STOP"]})
     row = only(analysis.compare(table, by="run", outcome="end", control="a"))
@@ -279,19 +244,3 @@ def test_a_column_of_ones_own_was_judged_by_no_analyser():
     assert analyser(by="prompt_id", outcome="solved") is None
     assert analyser(by="prompt_id", outcome="sentiment_score") == "lexicon"
     assert analyser(by="sentiment", outcome="seconds") == "lexicon"
-
-
-def test_few_conversations_have_numbers_but_no_verdict():
-    done = [True] * 24 + [False] * 173
-    table = pd.DataFrame({"prompt": ["v2"] * 197 + ["v1"] * 5, "task_completed": [*done, *[True] * 5]})
-    result = analysis.compare(table, by="prompt", control="v1")
-    assert result[["verdict", "warnings"]].iloc[0].tolist() == [
-        "no winner",
-        "Fewer than 10 in a group are too few for a verdict.",
-    ]
-    (said,) = result.attrs["promptlift"]["sentences"]
-    assert said == (
-        "v2 completes 88 points less than v1 (46 to 92); perhaps lower, but not clearly: fewer than 10 in a group are too few "
-        "for a verdict."
-    )
-    assert "score test" in result.attrs["promptlift"]["rule"]

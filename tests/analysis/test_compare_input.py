@@ -156,14 +156,6 @@ def test_the_answer_says_its_rule_its_control_and_who_judged():
     )
 
 
-def test_the_confidence_of_a_comparison_is_the_mixture_because_no_theta_was_fixed_before():
-    answer = analysis.compare(pairs(84, 31, 14, 21), by="run", pair="task", control="a")
-    assert answer.attrs["promptlift"]["confidence_method"] == "sequential-mixture"
-    assert only(answer)["confidence"] == pytest.approx(0.919836, abs=1e-6)
-    unpaired = analysis.compare(conversations(300), by="llm_model").attrs["promptlift"]
-    assert unpaired["confidence_method"] is None
-
-
 @pytest.mark.slow
 @given(st.tuples(*[st.integers(0, 40)] * 4).filter(lambda counts: sum(counts) > 0))
 def test_swapping_variant_and_control_turns_the_verdict_round(counts):

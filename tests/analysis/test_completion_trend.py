@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptlift import analysis
 from promptlift.analysis.periods import last_period_end
-from promptlift.errors import FrameError
 from support.synthetic_tables import conversations, small
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe"]
@@ -70,15 +67,6 @@ def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after
     assert str(result["period_start"].dtype) == f"datetime64[us, {tz}]"
 
 
-def test_the_hour_that_comes_twice_is_two_hours():
-    table = small(started_at=["2026-10-25T00:30Z", "2026-10-25T01:30Z"], task_completed=[True, False])
-    result = analysis.completion_trend(table, freq="h", tz="Europe/Berlin")
-    assert [str(start) for start in result["period_start"]] == [
-        "2026-10-25 02:00:00+02:00",
-        "2026-10-25 02:00:00+01:00",
-    ]
-
-
 def test_days_without_conversations_are_there_and_have_no_rate():
     table = small(started_at=["2026-01-01", "2026-01-04"], task_completed=[True, False])
     result = analysis.completion_trend(table, freq="D")
@@ -119,15 +107,6 @@ def test_auto_takes_weeks_when_days_are_thin(n, days, freq):
     pd.testing.assert_frame_equal(result, analysis.completion_trend(table, freq=freq))
 
 
-def test_an_empty_table_has_the_same_columns():
-    empty, full = (
-        analysis.completion_trend(conversations(n), by="prompt_id", tz="Asia/Tokyo") for n in (0, 50)
-    )
-    assert empty.empty
-    assert list(empty.columns) == list(full.columns)
-    assert str(empty["period_start"].dtype) == "datetime64[us, Asia/Tokyo]"
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -163,37 +142,6 @@ def test_text_is_not_time():
         analysis.completion_trend(table, freq="D")
 
 
-def test_a_table_without_times_is_refused():
-    with pytest.raises(FrameError, match="started_at, created_at"):
-        analysis.completion_trend(small(task_completed=[True]))
-
-
-def test_times_without_a_zone_are_utc():
-    table = conversations(200)
-    naive = table.assign(
-        started_at=table["started_at"].dt.tz_localize(None),
-        created_at=table["created_at"].dt.tz_localize(None),
-    )
-    pd.testing.assert_frame_equal(
-        analysis.completion_trend(naive, freq="D"), analysis.completion_trend(table, freq="D")
-    )
-
-
-@given(
-    st.lists(st.datetimes(pd.Timestamp("1990-01-01"), pd.Timestamp("2040-01-01")), min_size=1, max_size=30),
-    st.sampled_from(ZONES),
-    st.sampled_from(["D", "W", "MS"]),
-)
-@pytest.mark.slow
-def test_every_conversation_lies_in_its_period(times, tz, freq):
-    table = small(started_at=pd.to_datetime(times, utc=True), task_completed=[True] * len(times))
-    result = analysis.completion_trend(table, freq=freq, tz=tz)
-    starts = pd.DatetimeIndex(result["period_start"])
-    place = starts.searchsorted(pd.DatetimeIndex(table["started_at"]).tz_convert(tz), side="right") - 1
-    assert np.bincount(place, minlength=len(starts)).tolist() == result["n"].tolist()
-    assert (result["rate_low"] <= result["rate"]).eq(result["n"] > 0).all()
-
-
 @pytest.mark.parametrize(
     ("last", "freq", "tz", "end"),
     [
@@ -210,11 +158,6 @@ def test_the_last_period_ends_where_the_next_one_would_start(last, freq, tz, end
     table = small(started_at=[began], task_completed=[True])
     starts = pd.DatetimeIndex(analysis.completion_trend(table, freq=freq, tz=tz)["period_start"])
     assert last_period_end(starts, freq).tolist() == [pd.Timestamp(end)]
-
-
-def test_no_period_has_no_end():
-    starts = pd.DatetimeIndex(analysis.completion_trend(conversations(0))["period_start"])
-    assert len(last_period_end(starts, "D")) == 0
 
 
 @pytest.mark.parametrize("slope", [0.012, 0.0])

@@ -63,14 +63,6 @@ def test_a_sentiment_of_a_period_leads_to_its_conversations():
             assert len(analysis.conversations_of(result, DATA, *mark, *group, label)) == row[count]
 
 
-def test_a_sentiment_leads_to_its_conversations():
-    result = analysis.sentiment_distribution(DATA, by=GROUPS)
-    for row, mark, group, n in keys(result, "sentiment"):
-        found = analysis.conversations_of(result, DATA, *mark, *group)
-        assert len(found) == n
-        assert set(found["sentiment"]) <= {row["sentiment"]}
-
-
 def test_how_a_score_compares_with_the_usual_one_leads_to_its_conversations():
     data = DATA.assign(analyser="lexicon")
     result = analysis.sentiment_distribution(data, by=GROUPS)
@@ -83,13 +75,6 @@ def test_how_a_score_compares_with_the_usual_one_leads_to_its_conversations():
     assert low.max() < usual.min() - 0.2
     with pytest.raises(ValueError, match=r"no sentiment 'negative'.*usual"):
         analysis.conversations_of(result, data, "negative")
-
-
-def test_a_completion_rate_leads_to_the_conversations_that_ended():
-    result = analysis.completion(DATA, by=GROUPS)
-    for row, _, group, n in keys(result):
-        found = analysis.conversations_of(result, DATA, *group)
-        assert (len(found), int(found["task_completed"].sum())) == (n, row["completed"])
 
 
 def test_a_segment_leads_to_its_conversations():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from promptlift import analysis
 from promptlift.analysis.headroom import ANY_ISSUE
-from promptlift.errors import FrameError
 from promptlift.stats import smallest_findable_points
 from support.synthetic_tables import small
 
@@ -73,21 +71,6 @@ def test_where_all_have_an_issue_nothing_is_known():
     result = analysis.headroom(table_of((["Wait"], True, 3), (["Wait"], False, 5)))
     assert result["points"].isna().all()
     assert result["enough"].isna().all()
-
-
-def test_a_table_without_insights_gives_no_number():
-    (whole,) = analysis.headroom(table_of((None, None, 4))).to_dict("records")
-    assert (whole["issue"], whole["total"]) == (ANY_ISSUE, 0)
-    assert math.isnan(whole["points"])
-
-
-def test_only_the_most_frequent_issues_are_returned():
-    assert analysis.headroom(shop(), top=1)["issue"].tolist() == [ANY_ISSUE, "Wait"]
-
-
-def test_a_missing_column_is_named():
-    with pytest.raises(FrameError, match="issues"):
-        analysis.headroom(shop().drop(columns="issues"))
 
 
 def world(rng, *, n=1_200, causes, confounded):

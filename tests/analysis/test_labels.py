@@ -195,13 +195,6 @@ def test_rows_without_a_group_are_corrected_as_a_group(world):
     assert list(found.attrs["promptlift"]["corrected"]["worth"]) == ["new", "(none)"]
 
 
-def test_the_overview_corrects_its_completion_rate(world):
-    table, _, labels = world
-    found = analysis.prompt_overview(table, by="prompt", labels=labels)
-    expected = analysis.completion(table, by="prompt", labels=labels)
-    pd.testing.assert_frame_equal(found[CORRECTED], expected[CORRECTED])
-
-
 def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
     table, _, labels = world
     found = analysis.compare(table, by="prompt", control="old", labels=labels)
@@ -496,19 +489,3 @@ def test_missing_columns_are_named(world):
 
 
 # lift.compare
-
-
-def test_an_answer_is_what_labels_say_and_repeats_what_the_judge_says(world):
-    table, _, labels = world
-    table = table.assign(compared=table["prompt"])
-    parts = two_groups.answer(
-        table, ("old", "new"), outcome="task_completed", level=0.95, tz="UTC", labels=labels
-    )
-    assert parts.sentence.startswith("Corrected by 240 labels: new completes ")
-    assert parts.notes[0].startswith("Uncorrected, as the judge says: new completes ")
-    assert "points more than old" in parts.notes[0]
-    few = two_groups.answer(
-        table, ("old", "new"), outcome="task_completed", level=0.95, tz="UTC", labels=labels.head(20)
-    )
-    assert few.sentence == parts.notes[0].removeprefix("Uncorrected, as the judge says: ")
-    assert few.notes[0].startswith("Not corrected by labels. Too few labels of the variant")

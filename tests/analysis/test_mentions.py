@@ -7,7 +7,6 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
-from promptlift.errors import FrameError
 from support.synthetic_tables import TITLES, conversations, small
 
 
@@ -112,19 +111,3 @@ def test_a_top_that_is_no_count_is_refused(top):
 def test_cells_that_are_no_lists_are_refused(cell):
     with pytest.raises(ValueError, match="must hold a list"):
         analysis.issues(small(conversation_id=["1"], issues=[cell], task_completed=[True]))
-
-
-def test_a_table_without_issues_is_refused():
-    with pytest.raises(FrameError, match="no column issues"):
-        analysis.issues(conversations(3).drop(columns="issues"))
-
-
-def test_topics_are_counted_the_same_way():
-    table = small(
-        conversation_id=["1", "2"],
-        topics=[["billing", "billing"], ["billing", "login"]],
-        task_completed=[True, False],
-    )
-    result = analysis.topics(table)
-    assert result[["topic", "n", "total"]].to_numpy().tolist() == [["billing", 2, 2], ["login", 1, 2]]
-    assert "severity" not in result

@@ -40,21 +40,6 @@ def test_completion_is_what_a_plain_groupby_gives(by):
     assert int(result[["n", "n_missing", "n_in_progress"]].to_numpy().sum()) == 2_000
 
 
-def test_conversations_without_a_group_are_a_group_of_their_own():
-    table = small(task_completed=[True, False, True], llm_model=["b", None, "a"])
-    result = analysis.completion(table, by="llm_model")
-    assert result["llm_model"].isna().tolist() == [False, False, True]
-    assert result["llm_model"].tolist()[:2] == ["a", "b"]
-    assert result["completed"].tolist() == [1, 1, 0]
-
-
-def test_an_empty_table_gives_no_rate_and_no_error():
-    row = analysis.completion(conversations(0)).iloc[0]
-    assert row["n"] == 0
-    assert np.isnan([row["rate"], row["rate_low"], row["rate_high"]]).all()
-    assert analysis.completion(conversations(0), by="prompt_id").empty
-
-
 @pytest.mark.parametrize("dtype", ["bool", "boolean", "object", "float64", "bool[pyarrow]"])
 def test_truth_may_come_in_any_dtype(dtype):
     table = small(task_completed=[True, False, True])
@@ -94,11 +79,6 @@ def test_a_group_column_named_like_a_result_is_refused():
 def test_what_is_no_table_is_refused(thing):
     with pytest.raises(TypeError, match="needs a table"):
         analysis.completion(thing)
-
-
-def test_words_are_not_truth():
-    with pytest.raises(ValueError, match="not true and false"):
-        analysis.completion(pd.DataFrame({"status": ["completed"], "task_completed": ["perhaps"]}))
 
 
 @pytest.mark.parametrize(

@@ -65,20 +65,6 @@ def test_cells_without_both_outcomes_are_dropped_and_counted():
     assert found.attrs["promptlift"]["n_dropped"] == 1
 
 
-def test_an_empty_table_says_zero_pairs():
-    found = analysis.persona_scenario_heatmap(simulations(0))
-    assert found["part"].tolist() == ["all"]
-    assert found["n"].tolist() == [0]
-    assert found["rate"].isna().all()
-
-
-def test_rehearsals_stay_marked():
-    assert (
-        analysis.persona_scenario_heatmap(simulations(5, rehearsal=True)).attrs["promptlift"]["rehearsal"]
-        is True
-    )
-
-
 def test_unknown_variants_stages_and_columns_are_refused():
     with pytest.raises(ValueError, match="no simulations of variant 'x'"):
         analysis.persona_scenario_heatmap(simulations(5), variant_id="x")

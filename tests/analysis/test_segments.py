@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 
 from promptlift import analysis
-from promptlift.analysis import segment_rows
-from promptlift.analysis.engines import open_table
 from promptlift.errors import FrameError
 from support.hostile import PAYLOADS
 from support.segmented import segmented
@@ -300,17 +298,3 @@ def test_a_column_that_is_not_there_is_named():
         analysis.segments(conversations(), smallest=0)
     with pytest.raises(ValueError, match="is the outcome"):
         analysis.segments(conversations(), by="task_completed")
-
-
-@pytest.mark.parametrize("draw", ["ties", "huge"])
-def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
-    """A column of numbers is cut where pandas would cut it, however it is distributed."""
-    rng = np.random.default_rng(2)
-    values = {
-        "ties": rng.integers(0, 5, 5_000).astype(float),
-        "huge": np.r_[rng.normal(size=4_000) * 1e300, [-1.7e308, 1.7e308]],
-    }[draw]
-    monkeypatch.setattr(segment_rows, "_FEW_ROWS", 50)
-    frame = open_table(pd.DataFrame({"_v": values}))
-    ranks = sorted({0, 1, len(values) // 4, len(values) // 2, len(values) - 1})
-    assert segment_rows._order_statistics(frame, ranks) == np.sort(values)[ranks].tolist()

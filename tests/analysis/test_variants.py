@@ -10,60 +10,25 @@ import pytest
 from promptlift import analysis
 from promptlift.errors import FrameError
 
+COLUMNS = ["stage", "lift", "lift_low", "lift_high", "uncertainty_source", "is_winner", "confidence"]
 
-def table(rows, **about):
-    frame = pd.DataFrame(
-        [
-            {
-                "optimization_id": "o1",
-                "variant_id": f"v{number}",
-                "name": f"n{number}",
-                "is_original": number == 0,
-                "is_winner": False,
-                "stage": None,
-                "lift": None,
-                "lift_low": None,
-                "lift_high": None,
-                "uncertainty_source": "none",
-                "confidence": None,
-                **row,
-            }
-            for number, row in enumerate(rows)
-        ]
-    )
+
+def table(*rows, **about):
+    frame = pd.DataFrame(rows, columns=COLUMNS, dtype="object")
+    names = [f"v{place}" for place in range(len(rows))]
+    frame = frame.assign(optimization_id="o1", variant_id=names, name=names)
+    frame["is_original"] = frame["variant_id"] == "v0"
     frame.attrs["promptlift"] = {"table": "variants", "optimization_id": "o1", **about}
     return frame
 
 
 FULL = table(
-    [
-        {"stage": "confirm"},
-        {
-            "stage": "screen",
-            "lift": 30.0,
-            "lift_low": -5.0,
-            "lift_high": 70.0,
-            "uncertainty_source": "service",
-        },
-        {
-            "stage": "confirm",
-            "lift": 17.3,
-            "lift_low": 5.8,
-            "lift_high": 30.3,
-            "uncertainty_source": "service",
-            "is_winner": True,
-            "confidence": 0.92,
-        },
-        {
-            "stage": "screen",
-            "lift": -4.0,
-            "lift_low": -4.5,
-            "lift_high": -3.0,
-            "uncertainty_source": "service",
-        },
-        {"stage": "screen", "lift": 2.0, "uncertainty_source": "service"},
-        {"lift": None},
-    ],
+    ("confirm", None, None, None, "none", False, None),
+    ("screen", 30.0, -5.0, 70.0, "service", False, None),
+    ("confirm", 17.3, 5.8, 30.3, "service", True, 0.92),
+    ("screen", -4.0, -4.5, -3.0, "service", False, None),
+    ("screen", 2.0, None, None, "service", False, None),
+    (None, None, None, None, "none", False, None),
     status="completed",
     confidence=0.92,
     threshold=0.9,
@@ -72,23 +37,16 @@ FULL = table(
 )
 
 
-def test_confirmed_before_screened_and_the_largest_lift_first():
+def test_confirmed_come_before_screened_and_an_interval_without_ends_is_not_none():
     answer = analysis.variant_lift(FULL)
     assert answer["variant_id"].tolist() == ["v2", "v1", "v4", "v3", "v5"]
     assert answer["lift"].tolist()[:4] == [17.3, 30.0, 2.0, -4.0]
     assert answer["is_winner"].tolist() == [True, False, False, False, False]
-
-
-def test_an_interval_without_ends_is_told_from_none():
-    answer = analysis.variant_lift(FULL).set_index("variant_id")
-    assert answer["low_unbounded"].to_dict() == {
-        "v2": False,
-        "v1": False,
-        "v4": True,
-        "v3": False,
-        "v5": False,
-    }
-    assert answer["high_unbounded"].to_dict() == answer["low_unbounded"].to_dict()
+    for end in ("low", "high"):
+        assert answer[f"{end}_unbounded"].tolist() == [False, False, True, False, False]
+    assert answer["equivalence"].isna().all()
+    empty = analysis.variant_lift(FULL.iloc[:0])
+    assert (list(empty.columns), len(empty)) == (list(answer.columns), 0)
 
 
 @pytest.mark.parametrize(
@@ -105,41 +63,17 @@ def test_a_band_says_what_makes_no_practical_difference(band, words):
     assert answer.attrs["promptlift"]["equivalence"] == band
 
 
-def test_without_a_band_or_an_interval_nothing_is_judged():
-    assert analysis.variant_lift(FULL)["equivalence"].isna().all()
-    bare = table([{}, {"lift": 50.0}])
-    assert analysis.variant_lift(bare, equivalence=5)["equivalence"].isna().all()
-
-
 @pytest.mark.parametrize("band", [0, -1, math.nan, math.inf])
 def test_a_band_that_is_none_is_refused(band):
     with pytest.raises(ValueError, match="above 0"):
         analysis.variant_lift(FULL, equivalence=band)
 
 
-def test_what_is_known_of_the_optimization_goes_along():
-    for answer in (analysis.variant_lift(FULL), analysis.variant_confidence(FULL)):
-        told = answer.attrs["promptlift"]
-        assert (told["status"], told["confidence"], told["threshold"], told["rehearsal"]) == (
-            "completed",
-            0.92,
-            0.9,
-            True,
-        )
-        assert told["n_optimizations"] == 1
-
-
-def test_two_columns_are_enough():
-    answer = analysis.variant_lift(pd.DataFrame({"name": ["a", "b"], "lift": [1.0, 2.0]}))
+def test_two_columns_are_enough_and_no_interval_is_guessed():
+    answer = analysis.variant_lift(pd.DataFrame({"name": ["a", "b"], "lift": [1.0, 50.0]}), equivalence=5)
     assert answer["name"].tolist() == ["b", "a"]
     assert answer["uncertainty_source"].tolist() == ["none", "none"]
-    assert answer[["lift_low", "lift_high", "n_pairs", "confidence"]].isna().all(axis=None)
-
-
-def test_no_variants_give_an_empty_table_with_the_same_columns():
-    empty = FULL.iloc[:0]
-    assert list(analysis.variant_lift(empty).columns) == list(analysis.variant_lift(FULL).columns)
-    assert len(analysis.variant_lift(empty)) == 0
+    assert answer[["lift_low", "lift_high", "n_pairs", "confidence", "equivalence"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("column", ["name", "lift"])
@@ -150,23 +84,24 @@ def test_a_missing_column_says_what_to_read(column):
         analysis.variant_confidence(FULL.drop(columns="confidence"))
 
 
-def test_the_trace_is_one_row_a_pass():
+def test_the_trace_is_one_row_a_pass_and_its_gaps_stay_gaps():
     answer = analysis.variant_confidence(FULL)
     assert answer["look"].tolist() == [1, 2, 3]
     assert answer["confidence"].tolist() == [0.5, 0.8, 0.92]
     assert answer["reached"].tolist() == [False, False, True]
-    assert answer.attrs["promptlift"]["has_trace"] is True
+    for told in (answer.attrs["promptlift"], analysis.variant_lift(FULL).attrs["promptlift"]):
+        assert [told[name] for name in ("status", "confidence", "threshold", "rehearsal")] == [
+            "completed", 0.92, 0.9, True,
+        ]  # fmt: skip
+    gaps = FULL.copy()
+    gaps.attrs["promptlift"] = {"trace": [0.5, None, 0.7]}
+    assert analysis.variant_confidence(gaps)["confidence"].isna().tolist() == [False, True, False]
+    assert analysis.variant_confidence(gaps)["reached"].isna().all()
 
 
-def test_gaps_in_a_trace_stay_gaps():
-    answer = analysis.variant_confidence(table([{}, {}], trace=[0.5, None, 0.7]))
-    assert answer["confidence"].isna().tolist() == [False, True, False]
-    assert answer["reached"].isna().all()
-
-
-def test_without_a_trace_the_reported_confidence_is_alone():
-    bare = table([{}, {"confidence": 0.4}, {"confidence": 0.92, "is_winner": True}, {"confidence": 0.97}])
-    answer = analysis.variant_confidence(bare)
+def test_without_a_trace_the_confidence_of_the_winner_is_alone():
+    rows = [(None, None, None, None, "none", winner, said) for winner, said in ((False, 0.4), (True, 0.92), (False, 0.97))]  # fmt: skip
+    answer = analysis.variant_confidence(table(*rows))
     assert answer["confidence"].tolist() == [0.92]
     assert answer["look"].isna().all()
     assert answer.attrs["promptlift"]["has_trace"] is False
@@ -175,7 +110,6 @@ def test_without_a_trace_the_reported_confidence_is_alone():
 def test_several_optimizations_keep_their_own_traces():
     both = pd.concat([FULL, FULL.assign(optimization_id="o2")], ignore_index=True)
     both.attrs["promptlift"] = {
-        "table": "variants",
         "optimizations": {
             "o1": {"optimization_id": "o1", "trace": [0.6, 0.7], "threshold": 0.9},
             "o2": {"optimization_id": "o2", "trace": [], "confidence": 0.95, "threshold": 0.95},
@@ -184,5 +118,6 @@ def test_several_optimizations_keep_their_own_traces():
     answer = analysis.variant_confidence(both)
     assert answer["optimization_id"].tolist() == ["o1", "o1", "o2"]
     assert answer["reached"].tolist() == [False, False, True]
-    assert analysis.variant_lift(both)["optimization_id"].tolist() == ["o1"] * 5 + ["o2"] * 5
-    assert analysis.variant_lift(both).attrs["promptlift"]["n_optimizations"] == 2
+    lifts = analysis.variant_lift(both)
+    assert lifts["optimization_id"].tolist() == ["o1"] * 5 + ["o2"] * 5
+    assert lifts.attrs["promptlift"]["n_optimizations"] == 2

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import pandas as pd
-import pytest
 
 from promptlift import frames
-from promptlift.frames import columns as made_of
 from promptlift.frames.columns import InvalidCounts, read_table, series, values_of
 from promptlift.frames.layouts import CONVERSATIONS, INSIGHT_VALUES, TABLES
 from promptlift.schema.columns import Column, TableColumn, table_columns
@@ -67,22 +65,6 @@ def test_the_units_of_a_table_of_variants_are_those_of_its_columns():
     assert frames.variants_table([])[2]["units"] == {
         column.name: column.unit for column in frames.VARIANTS if column.unit
     }
-
-
-KINDS = ("text", "boolean", "time", "float", "integer", "texts", "records", "record")
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "category"])
-def test_a_column_of_nothing_is_made_without_a_look_at_each_value(kind, monkeypatch):
-    column = TableColumn("one", kind, categories=("a",) if kind == "category" else ())
-    some = series(column, [None, {"no": "value of any kind but one"}], InvalidCounts())
-    monkeypatch.setattr(made_of, "_MAKERS", {})
-    monkeypatch.setattr(made_of, "_category", None)
-    counts = InvalidCounts()
-    nothing = series(column, [None] * 3, counts)
-    assert (nothing.isna().all(), len(nothing), counts.as_dict()) == (True, 3, {})
-    assert nothing.dtype == some.dtype
-    assert series(column, [], counts).dtype == some.dtype
 
 
 def test_whole_numbers_stay_exact_and_others_are_missing_and_counted():

@@ -52,37 +52,3 @@ def test_content_and_insights_are_added_only_when_asked_for():
     assert layout(plain) == LAYOUT["conversations"][:21]
     assert layout(frames.conversations_table([], content=True)[0]) == LAYOUT["conversations"][:22]
     assert layout(frames.simulations_table([])[0]) == LAYOUT["simulations"][:-1]
-
-
-def test_the_table_of_variants_says_its_units():
-    assert frames.variants_table([])[2]["units"] == {
-        "task_completion": "fraction",
-        "original_task_completion": "fraction",
-        "sentiment": "-1 to 1",
-        "quality": "0 to 100",
-        "lift": "percent of the original's task completion",
-        "lift_low": "percent",
-        "lift_high": "percent",
-        "lift_expected": "percent",
-        "lift_verified": "percent",
-        "lift_verified_low": "percent",
-        "lift_verified_high": "percent",
-        "lift_points": "percentage points",
-        "lift_logged": "percent of the original's task completion",
-        "lift_logged_low": "percent",
-        "lift_logged_high": "percent",
-        "lift_logged_expected": "percent",
-        "lift_logged_verified": "percent",
-        "lift_logged_verified_low": "percent",
-        "lift_logged_verified_high": "percent",
-        "lift_logged_points": "percentage points",
-        "task_completion_logged": "fraction",
-        "original_task_completion_logged": "fraction",
-        "failed_share_tested": "fraction",
-        "failed_share_logged": "fraction",
-        "goal_points": "percentage points",
-        "confidence": "0 to 1",
-        "search_points": "percentage points",
-        "search_points_low": "percentage points",
-        "search_points_high": "percentage points",
-    }

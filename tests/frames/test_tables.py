@@ -87,33 +87,25 @@ def test_started_at_is_the_services_else_the_transcripts_else_created_at():
     assert list(without) == [pd.Timestamp("2026-01-02T03:04:05.678Z")]
 
 
-def test_agent_rows_have_a_prompt_id_too():
-    frame, _ = frames.conversations_table([{"id": "c1", "agentId": "a1"}])
-    assert list(frame["prompt_id"]) == ["a1"]
-
-
 @pytest.mark.parametrize(
     ("wire", "column", "bad"),
     [
         ("status", "status", "finished"),
         ("status", "status", 5),
-        ("hasInsights", "has_insights", "yes"),
         ("hasInsights", "has_insights", 1),
-        ("createdAt", "created_at", "yesterday"),
         ("createdAt", "created_at", 1_700_000_000),
         ("createdAt", "created_at", "99999-01-01T00:00:00Z"),
-        ("createdAt", "created_at", ""),
         ("createdAt", "created_at", "now"),  # to pandas a time
-        ("createdAt", "created_at", "today"),
         ("llmModel", "llm_model", ["m"]),
         ("content", "content", {"messages": []}),
     ],
 )
 def test_a_bad_value_is_missing_and_counted(wire, column, bad):
-    frame, warnings = conversations([ROW, {**ROW, wire: bad}])
-    assert frame[column].isna().tolist() == [False, True]
+    frame, warnings = conversations([ROW, {**ROW, wire: bad}, {"id": "c1", "agentId": "a1"}])
+    assert frame[column].isna().tolist()[:2] == [False, True]
     assert warnings[column] == 1
     assert dtypes(frame) == DTYPES
+    assert frame["prompt_id"].tolist()[2] == "a1"
 
 
 @pytest.mark.parametrize(
@@ -121,23 +113,16 @@ def test_a_bad_value_is_missing_and_counted(wire, column, bad):
     [
         ("sentiment", "sentiment", "meh"),
         ("sentimentScore", "sentiment_score", "0.5"),
-        ("sentimentScore", "sentiment_score", True),
         ("taskCompleted", "task_completed", 0),
-        ("topics", "topics", "billing"),
         ("issues", "issues", {"title": "x"}),
         ("createdAt", "insights_at", "2026-13-45"),
     ],
 )
 def test_a_bad_insight_is_missing_and_counted(wire, column, bad):
-    frame, warnings = conversations([{**ROW, "insights": {**ROW["insights"], wire: bad}}])
-    assert frame[column].isna().tolist() == [True]
-    assert warnings[column] == 1
-
-
-def test_insights_that_are_no_object_are_counted():
-    frame, warnings = conversations([{**ROW, "insights": "good"}])
-    assert frame["sentiment"].isna().all()
-    assert warnings == {"insights": 1}
+    rows = [{**ROW, "insights": {**ROW["insights"], wire: bad}}, {**ROW, "insights": "good"}]
+    frame, warnings = conversations(rows)
+    assert frame[column].isna().tolist() == [True, True]
+    assert warnings == {column: 1, "insights": 1}
 
 
 def test_messages_are_in_order_with_their_turn():
@@ -152,14 +137,14 @@ def test_messages_are_in_order_with_their_turn():
     assert warnings == {}
 
 
-@pytest.mark.parametrize("content", [None, 5, "no label", "{", '{"messages": 5}', '{"messages": [5]}', "{}"])
+@pytest.mark.parametrize("content", [None, "no label", "{", '{"messages": [5]}'])
 def test_content_that_cannot_be_read_gives_no_rows_and_is_counted(content):
     frame, warnings = frames.messages_table([{"id": "c1", "content": content}, ROW])
     assert list(frame["conversation_id"]) == ["c1", "c1"]
     assert warnings == {"unreadable_content": 1}
 
 
-@pytest.mark.parametrize("bad", [1.5, "3", 2**70, True])
+@pytest.mark.parametrize("bad", [1.5, True])
 def test_a_token_count_that_is_none_is_missing(bad):
     message = {"role": "user", "content": "x", "tokens": bad}
     frame, warnings = frames.messages_table([{"id": "c", "content": json.dumps({"messages": [message]})}])
@@ -179,11 +164,6 @@ def test_who_judged_is_told():
     assert frames.analyser_of(frames.conversations_table([ROW])[0]) is None
 
 
-def test_texts_with_any_character_survive():
-    text = 'null \x00 emoji 🙂 rtl \u202e quote " newline \n'
-    assert conversations([{**ROW, "content": text}])[0]["content"][0] == text
-
-
 @pytest.mark.slow
 def test_a_table_made_in_parts_is_the_same(monkeypatch):
     rows = [
@@ -200,13 +180,6 @@ def test_a_table_made_in_parts_is_the_same(monkeypatch):
     pd.testing.assert_frame_equal(parts, whole)
     assert dtypes(parts) == DTYPES
     assert parts_counts == counts == {"status": 358}
-
-
-def test_a_table_of_no_parts_has_the_columns():
-    made = frames.Parts(conversations)
-    made.add([])
-    assert dtypes(made.whole()[0]) == DTYPES
-    assert len(made.whole()[0]) == 0
 
 
 def test_the_source_id_is_the_services_else_that_of_the_metadata_where_the_content_is_there():
@@ -239,14 +212,7 @@ def test_a_text_that_is_not_known_is_missing_and_not_what_stands_in_for_it():
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "2026-01-02T03:04:05.123456Z",
-        "2026-01-02T03:04:05.1234567Z",
-        "2026-01-02",
-        "2026-01-02T05:04:05+02:00",
-        "20260102T030405Z",
-    ],
+    "text", ["2026-01-02T03:04:05.1234567Z", "2026-01-02", "2026-01-02T05:04:05+02:00", "20260102T030405Z"]
 )
 def test_a_time_is_the_same_whatever_it_stands_beside(text):
     """Columns of plain times are read in one step; one odd text among them changes no other."""
@@ -256,7 +222,7 @@ def test_a_time_is_the_same_whatever_it_stands_beside(text):
     assert warnings["created_at"] == 1
 
 
-@pytest.mark.parametrize("other", [7, True, ["x"], {"a": 1}, 1.5])
+@pytest.mark.parametrize("other", [True, {"a": 1}])
 def test_one_value_of_another_type_changes_no_other(other):
     rows = [ROW, {**ROW, "llmModel": other, "insights": {**ROW["insights"], "topics": [other]}}, ROW]
     frame, warnings = conversations(rows)
