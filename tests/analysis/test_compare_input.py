@@ -103,53 +103,44 @@ def test_without_a_control_a_telling_name_is_it_else_the_largest(names, control)
     assert only(analysis.compare(larger, by="run"))["control"] == "y"
 
 
-@pytest.mark.parametrize(
-    "values", [[1, 0], [1.0, 0.0], [True, False], pd.array([True, False], dtype="boolean")]
-)
-def test_ones_and_zeros_are_true_and_false(values):
-    table = pd.DataFrame(
-        {"run": ["a", "b"] * 2, "ok": np.repeat(np.asarray(values, object), 2)}
-    ).infer_objects()
-    answer = analysis.compare(table, by="run", outcome="ok")
-    assert answer.attrs["promptlift"]["kind"] == "completion"
-    assert only(answer)["completed"] == 1
-
-
 def test_the_kind_can_be_said():
     table = pd.DataFrame({"run": ["a", "b"] * 9, "stars": [1, 0, 1, 1, 0, 1] * 3})
     assert "mean" in analysis.compare(table, by="run", outcome="stars", kind="score")
     assert "cramers_v" in analysis.compare(table, by="run", outcome="stars", kind="label")
     stars = table.assign(stars=pd.Categorical(["good", "bad", "fair"] * 6))
     assert "cramers_v" in analysis.compare(stars, by="run", outcome="stars")
+    assert analysis.compare(table, by="run", outcome="stars").attrs["promptlift"]["kind"] == "completion"
 
 
-@pytest.mark.parametrize("pair", ["task", None])
-def test_the_empty_table_has_the_same_columns_and_dtypes(pair):
-    empty = analysis.compare(several().head(0), by="run", pair=pair)
-    full = analysis.compare(several(), by="run", pair=pair)
+def test_the_empty_table_has_the_same_columns_and_dtypes():
+    empty, full = (analysis.compare(table, by="run", pair="task") for table in (several().head(0), several()))
     assert not len(empty)
     assert empty.dtypes.iloc[2:].to_dict() == full.dtypes.iloc[2:].to_dict()
     assert list(empty.columns) == list(full.columns)
 
 
 def test_rows_without_a_variant_or_an_item_are_left_out_and_counted():
-    table = pairs(10, 5, 3, 2)
     extra = pd.DataFrame({"run": [None, "a"], "task": [1, None], "task_completed": [True, True]})
-    answer = analysis.compare(
-        pd.concat([table, extra], ignore_index=True), by="run", pair="task", control="a"
-    )
+    table = pd.concat([pairs(10, 5, 3, 2), extra], ignore_index=True)
+    answer = analysis.compare(table, by="run", pair="task", control="a")
     assert only(answer)["n_pairs"] == 20
     facts = answer.attrs["promptlift"]
     assert (facts["n_without_variant"], facts["n_without_item"]) == (1, 1)
 
 
-def test_the_answer_says_its_rule_its_control_and_who_judged():
+def test_the_answer_says_its_rule_and_that_no_theta_was_fixed_before():
     facts = analysis.compare(conversations(300), by="llm_model").attrs["promptlift"]
-    assert (facts["analyser"], facts["paired"], facts["unit"]) == (None, False, "points")
+    assert (facts["analyser"], facts["paired"], facts["unit"], facts["confidence_method"]) == (
+        None,
+        False,
+        "points",
+        None,
+    )
     assert facts["rule"].startswith(
         "Winner or worse: p of the score test below 0.05, with at least 10 in each group;"
     )
     facts = analysis.compare(several(), by="run", pair="task", confidence_mode="high").attrs["promptlift"]
+    assert facts["confidence_method"] == "sequential-mixture"
     assert (
         facts["rule"]
         == "Winner or worse: confidence 0.95 or more, and p, adjusted for 3 variants, below 0.05."

@@ -68,38 +68,23 @@ def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after
 
 
 def test_days_without_conversations_are_there_and_have_no_rate():
-    table = small(started_at=["2026-01-01", "2026-01-04"], task_completed=[True, False])
-    result = analysis.completion_trend(table, freq="D")
-    assert result["n"].tolist() == [1, 0, 0, 1]
-    assert result["rate"].isna().tolist() == [False, True, True, False]
-    assert result.loc[1:2, ["rate_low", "rate_high"]].isna().to_numpy().all()
-
-
-def test_created_at_stands_in_where_started_at_is_not_known():
     table = small(
-        started_at=["2026-01-01", None], created_at=["2026-02-01", "2026-01-02"], task_completed=[True, False]
-    )
-    assert analysis.completion_trend(table, freq="D")["completed"].tolist() == [1, 0]
-    assert len(analysis.completion_trend(table.drop(columns="started_at"), freq="D")) == 31
-
-
-def test_rows_without_any_time_are_counted_apart():
-    table = small(started_at=["2026-01-01", None], created_at=[None, None], task_completed=[True, False])
-    result = analysis.completion_trend(table, freq="D")
-    assert result["n"].sum() == 1
-    assert result.attrs["promptlift"]["n_undated"] == 1
-
-
-def test_all_groups_share_one_axis():
-    table = small(started_at=["2026-01-01", "2026-01-03"], task_completed=[True, False], prompt_id=["a", "b"])
+        started_at=["2026-01-01", "2026-01-03", None, None], created_at=["2026-02-01", None, "2026-01-02", None],
+        task_completed=[True, False, None, True], prompt_id=["a", "b", "a", "b"],
+    )  # fmt: skip
     result = analysis.completion_trend(table, by="prompt_id", freq="D")
     assert result["prompt_id"].tolist() == ["a", "b"] * 3
     assert result["n"].tolist() == [1, 0, 0, 0, 0, 1]
+    assert result["n_missing"].tolist() == [0, 0, 1, 0, 0, 0]
+    assert result[["rate", "rate_low", "rate_high"]].isna().all(axis=1).tolist() == [
+        False,
+        *[True] * 4,
+        False,
+    ]
+    assert result.attrs["promptlift"]["n_undated"] == 1
 
 
-@pytest.mark.parametrize(
-    ("n", "days", "freq"), [(3_000, 60, "D"), (100, 60, "W"), (0, 60, "D"), (3_000, 8_000, "MS")]
-)
+@pytest.mark.parametrize(("n", "days", "freq"), [(3_000, 60, "D"), (100, 60, "W"), (3_000, 8_000, "MS")])
 def test_auto_takes_weeks_when_days_are_thin(n, days, freq):
     table = conversations(n, days=days, start="2001-01-10")
     result = analysis.completion_trend(table, freq="auto")

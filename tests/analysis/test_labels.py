@@ -14,14 +14,8 @@ from promptlift.errors import FrameError
 from promptlift.stats.labels import LabelledGroup, corrected_rate
 from support.labelled import judged, label
 
-UNLIKE = {f"{rate}_difference{end}" for rate in ("tpr", "tnr") for end in ("", "_low", "_high")} | {
-    "p_equal_error",
-    "n_effective",
-}
 CORRECTED = [
-    "rate_corrected",
-    "rate_corrected_low",
-    "rate_corrected_high",
+    *(f"rate_corrected{end}" for end in ("", "_low", "_high")),
     "n_labels",
     "n_effective",
     "not_corrected",
@@ -71,30 +65,21 @@ def test_a_known_judge_sends_labels_to_the_verdict_that_is_less_sure(world):
         analysis.label_plan(old, tpr=0.9)
 
 
-def test_a_plan_is_the_same_for_the_same_seed_and_leaves_out_what_is_not_judged(world):
-    table, _, _ = world
-    table = table.copy()
+def test_a_plan_is_one_of_its_seed_and_leaves_out_what_is_not_judged(world):
+    table = world[0].copy()
     table.loc[:99, "status"] = "in_progress"
     table.loc[100:149, "task_completed"] = pd.NA
-    plans = [analysis.label_plan(table, n=500, seed=seed) for seed in (0, 0, 1)]
+    plans = [analysis.label_plan(given, n=500, seed=seed) for given, seed in ((table, 0), (pl.from_pandas(table), 0), (table, 1))]  # fmt: skip
     pd.testing.assert_frame_equal(plans[0], plans[1])
     assert set(plans[0]["conversation_id"]) != set(plans[2]["conversation_id"])
     assert not set(plans[0]["conversation_id"]) & set(table["conversation_id"].head(150))
     assert plans[0].attrs["promptlift"]["n_left_out"] == 150
-
-
-def test_a_plan_takes_everything_where_there_is_less_and_any_engine(world):
-    table, _, _ = world
-    assert len(analysis.label_plan(table.head(30), n=100)) == 30
-    pd.testing.assert_frame_equal(
-        analysis.label_plan(pl.from_pandas(table), by="prompt", n=40),
-        analysis.label_plan(table, by="prompt", n=40),
-    )
+    assert len(analysis.label_plan(table.tail(30), n=100)) == 30
     for n in (0, 2.5, "many"):
         with pytest.raises(ValueError, match="n must be a whole number of labels"):
             analysis.label_plan(table, n=n)
     with pytest.raises(ValueError, match="more than once"):
-        analysis.label_plan(pd.concat([table, table.head(1)]))
+        analysis.label_plan(pd.concat([table, table.tail(1)]))
 
 
 # Corrected columns
@@ -110,10 +95,7 @@ def test_labels_of_two_draws_with_chances_of_their_own_are_refused_where_they_me
     assert np.isnan(found["rate_corrected"])
     assert found["not_corrected"].startswith("The labels come from 2 draws (")
     assert f"120 of {first}" in found["not_corrected"]
-    assert (
-        "say nothing of another. Correct by one of them, such as lift.labels(draw_id="
-        in found["not_corrected"]
-    )
+    assert "Correct by one of them, such as lift.labels(draw_id=" in found["not_corrected"]
     for draw in (first, second):
         alone = analysis.completion(table, labels=both[both["draw_id"] == draw]).iloc[0]
         assert alone["not_corrected"] == ""
@@ -154,19 +136,12 @@ def test_completion_has_raw_and_corrected_side_by_side(world):
 
 def test_a_corrected_row_is_what_the_statistics_say_of_its_conversations(world):
     table, _, labels = world
+    old = table[table["prompt"] == "old"].set_index("conversation_id")["task_completed"].astype(float)
     (row,) = analysis.completion(table[table["prompt"] == "old"], labels=labels).to_dict("records")
-    known = labels.set_index("conversation_id").loc[
-        lambda one: one.index.isin(table.loc[table["prompt"] == "old", "conversation_id"])
-    ]
-    said = table.set_index("conversation_id")["task_completed"].astype(float)
-    rest = table.loc[
-        (table["prompt"] == "old") & ~table["conversation_id"].isin(known.index), "task_completed"
-    ]
-    by_hand = corrected_rate(
-        LabelledGroup(known["value"], said[known.index], rest.astype(float), chances=known["chance"])
-    )
-    assert row["rate_corrected"] == pytest.approx(by_hand.rate)
-    assert row["rate_corrected_high"] == pytest.approx(by_hand.high)
+    known = labels[labels["conversation_id"].isin(old.index)].set_index("conversation_id")
+    group = LabelledGroup(known["value"], old[known.index], old.drop(known.index), chances=known["chance"])
+    by_hand = corrected_rate(group)
+    assert (row["rate_corrected"], row["rate_corrected_high"]) == pytest.approx((by_hand.rate, by_hand.high))
 
 
 def test_a_trend_corrects_the_periods_that_have_labels(world):
@@ -185,16 +160,6 @@ def test_a_trend_corrects_the_periods_that_have_labels(world):
     assert short["not_corrected"].str.contains("more of").all()
 
 
-def test_rows_without_a_group_are_corrected_as_a_group(world):
-    table, truth, _ = world
-    table = table.assign(prompt=table["prompt"].where(table["prompt"] == "new"))
-    labels = label(analysis.label_plan(table, by="prompt", n=240), truth)
-    found = analysis.completion(table, by="prompt", labels=labels)
-    assert found["prompt"].isna().tolist() == [False, True]
-    assert found["n_labels"].tolist() == [120, 120]
-    assert list(found.attrs["promptlift"]["corrected"]["worth"]) == ["new", "(none)"]
-
-
 def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
     table, _, labels = world
     found = analysis.compare(table, by="prompt", control="old", labels=labels)
@@ -206,10 +171,6 @@ def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
     assert without["verdict"] == judged["verdict"].tolist() == ["winner"]
     assert without["p_holm"] == judged["p_holm"].tolist() != [row["p_holm"]]
     assert without["sentences"] == judged.attrs["promptlift"]["sentences"]
-    assert (
-        set(found) - set(judged)
-        == {name for name in found if "corrected" in name or "_labels" in name} | UNLIKE
-    )
     assert row["difference_points"] > 15
     assert row["difference_points_corrected_low"] < -20 < row["difference_points_corrected_high"] < 0
     assert row["p_equal_error"] < 0.001
@@ -246,12 +207,8 @@ def test_pairs_are_corrected_by_pairs_with_both_labelled(world):
     table = table.assign(item=np.arange(len(table)) // 2)
     drawn = np.random.default_rng(1).permutation(1_000)[:150]
     mine = table[table["item"].isin(drawn)]
-    labels = pd.DataFrame(
-        {
-            "conversation_id": mine["conversation_id"],
-            "task_completed": mine["conversation_id"].map(truth),
-            "chance": 0.15,
-        }
+    labels = mine[["conversation_id", "prompt"]].assign(
+        task_completed=mine["conversation_id"].map(truth), chance=0.15
     )
     found = analysis.compare(table, by="prompt", pair="item", control="old", labels=labels)
     (row,) = found.to_dict("records")
@@ -259,10 +216,7 @@ def test_pairs_are_corrected_by_pairs_with_both_labelled(world):
     difference = 100 * (true[1::2].mean() - true[::2].mean())
     assert row["difference_points_corrected_low"] < difference < row["difference_points_corrected_high"] < 0
     assert row["n_labels"] == row["n_labels_control"] == 150
-    half = labels[
-        labels["conversation_id"].map(table.set_index("conversation_id")["prompt"]).eq("old")
-        | (np.arange(len(labels)) < 20)
-    ]
+    half = labels[labels["prompt"].eq("old") | (np.arange(len(labels)) < 20)]
     (row,) = analysis.compare(table, by="prompt", pair="item", control="old", labels=half).to_dict("records")
     assert np.isnan(row["difference_points_corrected"])
     assert "Too few labels of the variant" in row["not_corrected"]
@@ -315,7 +269,7 @@ def test_what_labels_correct_on_a_word_list_is_told_and_drawn_as_theirs(world):
 
 
 def test_agreement_has_the_judges_rate_and_both_corrections(world):
-    table, truth, labels = world
+    table, truth, _ = world
     plan = label(analysis.label_plan(table, n=300), truth)
     (row,) = analysis.judge_agreement(plan, table).to_dict("records")
     assert row["rate_judged"] == pytest.approx(table["task_completed"].mean())
@@ -328,7 +282,6 @@ def test_agreement_has_the_judges_rate_and_both_corrections(world):
     assert unknown["tpr"].iloc[0] == row["tpr"]
     assert np.isnan(unknown["rate_corrected"].iloc[0])
     assert unknown["not_corrected"].iloc[0].startswith("300 labels have no chance")
-    assert labels["question"].eq("task_completed").all()
 
 
 # A census
@@ -339,9 +292,7 @@ def test_agreement_has_the_judges_rate_and_both_corrections(world):
 def test_labels_of_all_conversations_are_the_outcome_whoever_chose_them(world, chance):
     table, truth, _ = world
     table = table.assign(analyser="lexicon", basis="words")
-    labels = pd.DataFrame(
-        {"conversation_id": truth.index, "task_completed": truth.to_numpy(), "chance": chance}
-    )
+    labels = truth.rename("task_completed").rename_axis("conversation_id").reset_index().assign(chance=chance)
     true = table.assign(task_completed=table["conversation_id"].map(truth).astype("boolean"), basis="outcome")
     for call in (
         lambda data, **known: analysis.completion(data, by="prompt", **known),

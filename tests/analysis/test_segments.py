@@ -46,16 +46,6 @@ def test_each_row_is_the_segment_against_its_rest():
     rng = np.random.default_rng(1)
     table = segmented(rng, planted="metadata.returning")
     result = analysis.segments(table)
-    done = table["task_completed"].to_numpy(bool)
-    for model in table["llm_model"].unique():
-        inside = (table["llm_model"] == model).to_numpy()
-        row = only(result, "llm_model").loc[model]
-        assert (row["n"], row["completed"], row["n_rest"]) == (
-            inside.sum(),
-            done[inside].sum(),
-            (~inside).sum(),
-        )
-        assert row["difference_points"] == pytest.approx(100 * (done[inside].mean() - done[~inside].mean()))
     for topic in ("refund", "login"):
         inside = table["topics"].map(lambda topics, topic=topic: topic in topics).to_numpy()
         assert only(result, "topics").loc[topic, "n"] == inside.sum()
@@ -65,7 +55,15 @@ def test_each_row_is_the_segment_against_its_rest():
         control="rest",
     ).iloc[0]
     row = only(result, "llm_model").loc["llama"]
-    for name in ("difference_points", "difference_points_low", "difference_points_high", "p", "rate_low"):
+    for name in (
+        "n",
+        "completed",
+        "difference_points",
+        "difference_points_low",
+        "difference_points_high",
+        "p",
+        "rate_low",
+    ):
         assert row[name] == pytest.approx(compared[name])
 
 
@@ -75,11 +73,7 @@ def test_holm_counts_a_segment_and_its_rest_once():
     assert len(result) == 6
     assert result.attrs["promptlift"]["n_tests"] == 5
     flags = only(result, "flag")
-    assert (
-        flags.loc["yes", "p_holm"]
-        == flags.loc["no", "p_holm"]
-        == pytest.approx(5 * flags.loc["yes", "p"], abs=1)
-    )
+    assert flags.loc["yes", "p_holm"] == flags.loc["no", "p_holm"]
 
 
 def test_no_verdict_where_the_interval_holds_0_and_sentences_agree():
@@ -205,12 +199,6 @@ def test_no_segment_is_named_by_a_judge_that_nothing_proves(basis):
     assert set(analysis.segments(table.assign(basis="outcome"))["verdict"]) == {"higher", "lower"}
 
 
-def test_a_missing_value_is_a_segment_of_its_own():
-    channel = ["web"] * 120 + [None] * 80
-    rows = only(analysis.segments(conversations(channel=channel)), "channel")
-    assert rows.loc["not given", "n"] == 80
-
-
 def test_numbers_are_cut_at_quantiles_and_ties_stay_together():
     errors = np.where(np.arange(200) < 150, 0, 1 + np.arange(200) % 3)
     table = conversations(
@@ -267,17 +255,11 @@ def test_hostile_values_are_one_line():
     assert result["segment"].str.len().max() <= 120
 
 
-def test_conversations_that_are_not_over_do_not_count():
-    table = conversations(channel=["a", "b"] * 100)
-    table.loc[:19, "status"] = "in_progress"
-    table.loc[20:29, "task_completed"] = pd.NA
-    result = analysis.segments(table)
-    assert result.attrs["promptlift"]["n_judged"] == 170
-    assert result["n"].sum() == 170
-
-
-def test_any_true_or_false_can_be_the_outcome():
+def test_what_is_not_over_does_not_count_and_any_true_or_false_can_be_the_outcome():
     table = conversations(channel=["a"] * 100 + ["b"] * 100, escalated=[True] * 60 + [False] * 140)
+    running = table.assign(status=["in_progress"] * 20 + ["completed"] * 180)
+    running.loc[20:29, "task_completed"] = pd.NA
+    assert analysis.segments(running).attrs["promptlift"]["n_judged"] == 170
     rows = only(analysis.segments(table, outcome="escalated", by="channel"), "channel")
     assert rows.loc["a", "verdict"] == "higher"
     with pytest.raises(ValueError, match="not true and false"):
