@@ -65,7 +65,7 @@ def test_a_table_of_nothing_has_the_same_columns(table):
 def test_what_cannot_be_measured_is_refused(table):
     with pytest.raises(FrameError, match="no column price"):
         analysis.measures(table, of="price")
-    with pytest.raises(ValueError, match="status holds str, not numbers"):
+    with pytest.raises(ValueError, match="status holds String, not numbers"):
         analysis.measures(table, of="status")
     with pytest.raises(ValueError, match="also a column of the result"):
         analysis.measures(table.rename(columns={"prompt": "unit"}), by="unit")

@@ -114,9 +114,12 @@ def with_instant(frame: nw.LazyFrame[Any], times: Sequence[str], name: str) -> n
     """
     schema = frame.collect_schema()
     for column in times:
-        if not isinstance(schema[column], nw.Datetime | nw.Date | nw.Unknown):
-            raise ValueError(  # noqa: TRY004  (a column of the table, not an argument)
-                f"Column {column_name(column)} holds {schema[column]}, not times. Convert it to a timestamp in UTC first."
+        if schema[column] == nw.Object:  # of pandas, where no time is known
+            frame = frame.with_columns(nw.col(column).cast(nw.Datetime("us", "UTC")))
+        elif not isinstance(schema[column], nw.Datetime | nw.Date | nw.Unknown):
+            raise ValueError(
+                f"Column {column_name(column)} holds {schema[column]}, not times. Convert it first, such as with "
+                "pandas.to_datetime(…, utc=True)."
             )
     made = _NATIVE_INSTANT.get(frame.implementation)
     parts = [f"{name}_{place}" for place in range(len(times))]
@@ -175,9 +178,14 @@ def floored(name: str, span: int) -> nw.Expr:
 def count_by(frame: nw.LazyFrame[Any], keys: Sequence[str], **sums: nw.Expr) -> pd.DataFrame:
     """Count the rows of a frame by the values of some columns, in column ``_rows``, and compute what else is asked for."""
     made = [nw.len().alias(ROWS), *(expression.alias(name) for name, expression in sums.items())]
-    if keys:
+    if not keys:
+        return fetch(frame.select(*made))
+    try:
         return fetch(frame.group_by(*dict.fromkeys(named(key) for key in keys)).agg(*made))
-    return fetch(frame.select(*made))
+    except TypeError:
+        raise ValueError(
+            f"Of {', '.join(map(repr, keys))} one column holds lists or other values that cannot name a group."
+        ) from None
 
 
 def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:

@@ -8,11 +8,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
+from promptlift.analysis.engines import ROWS, count_by, finite_number, named, open_table
 from promptlift.analysis.reading import (
     By,
     Groups,
-    collect,
     group_rows,
     names_of,
     one_group_column,
@@ -24,8 +23,6 @@ from promptlift.stats.intervals import check_level, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["MEASURES", "measures"]
 
@@ -78,11 +75,8 @@ def measures(
     level = check_level(level)
     conversations, by = one_group_column(conversations, by)
     wanted = [of] if isinstance(of, str) else list(of) if of is not None else _present(conversations)
-    columns = require(conversations, wanted, by=by, taken=_COLUMNS)
-    if is_remote(conversations):
-        groups, found = _measured_there(conversations, wanted, by)
-    else:
-        groups, found = _measured_here(collect(conversations, columns), wanted, by)
+    require(conversations, wanted, by=by, taken=_COLUMNS)
+    groups, found = _measured(open_table(conversations), wanted, by)
     if of is None:
         found = {name: rows for name, rows in found.items() if any(row["n"] for row in rows)}
     rows = [
@@ -109,66 +103,29 @@ def _present(table: Any) -> list[str]:
     return [name for name in MEASURES if name in present]
 
 
-def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
-    """Return a column as numbers, NaN where there is none."""
-    try:
-        found: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise ValueError(f"Column {column.name} holds {column.dtype}, not numbers.") from None
-    return np.where(np.isfinite(found), found, np.nan)
-
-
-def _measured_here(
-    frame: pd.DataFrame, wanted: Sequence[str], by: str | None
+def _measured(
+    table: nw.LazyFrame[Any], wanted: Sequence[str], by: str | None
 ) -> tuple[Groups, dict[str, list[dict[str, float]]]]:
-    """Describe columns of numbers by group."""
-    groups = group_rows(frame, by)
-    values = {name: _numbers(frame[name]) for name in wanted}
-    found = {
-        name: [_described(one[groups.codes == group]) for group in range(groups.count)]
-        for name, one in values.items()
-    }
-    return groups, found
-
-
-def _described(values: NDArray[np.float64]) -> dict[str, float]:
-    known = values[~np.isnan(values)]
-    n = len(known)
-    median, p95 = np.quantile(known, (0.5, 0.95)) if n else (np.nan, np.nan)
-    return {
-        "n": n,
-        "mean": float(known.mean()) if n else np.nan,
-        "sd": float(known.std(ddof=1)) if n > 1 else np.nan,
-        "median": float(median),
-        "p95": float(p95),
-        "total": float(known.sum()),
-        "n_missing": len(values) - n,
-    }
-
-
-def _measured_there(
-    table: Any, wanted: Sequence[str], by: str | None
-) -> tuple[Groups, dict[str, list[dict[str, float]]]]:
-    """Describe columns of numbers by group in the engine that has them, one column at a time."""
-    opened = open_table(table)
-    schema = opened.collect_schema()
-    groups = group_rows(count_by(opened, [by]), by) if by is not None else group_rows(pd.DataFrame(), None)
+    """Describe columns of numbers by group, one column at a time."""
+    keys = [] if by is None else [by]
+    schema = table.collect_schema()
+    groups = group_rows(count_by(table, keys) if keys else pd.DataFrame(), by)
     found: dict[str, list[dict[str, float]]] = {}
     for name in wanted:
-        if not schema[named(name)].is_numeric():
-            raise ValueError(f"Column {name} holds {schema[named(name)]}, not numbers.")
+        kind = schema[named(name)]
+        if not (kind.is_numeric() or kind == nw.Object):
+            raise ValueError(f"Column {name} holds {kind}, not numbers.")
         value = nw.col("_v")
-        frame = opened.with_columns(_v=finite_number(named(name)))
         described = count_by(
-            frame, [by] if by else [], n=value.count(), mean=value.mean(), sd=value.std(ddof=1), total=value.sum(),
-            median=value.quantile(0.5, "linear"), p95=value.quantile(0.95, "linear"),
+            table.with_columns(_v=finite_number(named(name))), keys, n=value.count(), mean=value.mean(),
+            sd=value.std(ddof=1), total=value.sum(), median=value.quantile(0.5, "linear"),
+            p95=value.quantile(0.95, "linear"),
         )  # fmt: skip
-        described = described.assign(n_missing=described[ROWS] - described["n"])
-        described = described.assign(total=described["total"].fillna(0.0))
-        order = np.argsort(group_rows(described, by).codes)
-        numbers: list[Any] = (
-            described.iloc[order].drop(columns=[ROWS, *([by] if by else [])]).to_dict("records")
+        described = described.assign(
+            n_missing=described[ROWS] - described["n"], total=described["total"].fillna(0.0)
         )
+        order = np.argsort(group_rows(described, by).codes)
+        numbers: list[Any] = described.iloc[order].drop(columns=[ROWS, *keys]).to_dict("records")
         found[name] = numbers
     return groups, found
 

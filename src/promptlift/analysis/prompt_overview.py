@@ -11,7 +11,7 @@ import pandas as pd
 from promptlift.analysis.corrected import as_labelled, with_rates
 from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
-from promptlift.analysis.period_counts import NO_TIME, started
+from promptlift.analysis.period_counts import NO_TIME
 from promptlift.analysis.reading import (
     TIMES,
     By,
@@ -129,10 +129,6 @@ def _with_sentiment(verdicts: Any) -> Any:
     """Return a table of verdicts with empty columns of sentiment, where it has none."""
     empty = {"sentiment": nw.String(), "sentiment_score": nw.Float64()}
     missing = [name for name in empty if name not in names_of(verdicts)]
-    if isinstance(verdicts, pd.DataFrame):
-        dtypes = {"sentiment": "str", "sentiment_score": "float64"}
-        cells = {name: pd.Series(np.nan, verdicts.index, dtype=dtypes[name]) for name in missing}
-        return verdicts.assign(**cells)
     columns = {name: nw.lit(None, dtype=empty[name]) for name in missing}
     return nw.from_native(verdicts).with_columns(**columns).to_native()
 
@@ -140,16 +136,8 @@ def _with_sentiment(verdicts: Any) -> Any:
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
     """Compute count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
     times = [name for name in TIMES if name in names_of(table)]
-    if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
-        return _values_of_all(table, times)
-    if isinstance(table, pd.DataFrame):
-        at = started(table, times) if times else np.full(len(table), NO_TIME)
-        known = pd.arrays.IntegerArray(at, at == NO_TIME)
-        frame = open_table(table[[*([by] if by else []), "sentiment_score"]].assign(_at=known))
-    elif times:
-        frame = with_instant(open_table(table), times, "_at")
-    else:
-        frame = open_table(table).with_columns(_at=nw.lit(None, dtype=nw.Int64()))
+    frame = open_table(table)
+    frame = with_instant(frame, times, "_at") if times else frame.with_columns(_at=nw.lit(None, dtype=nw.Int64()))
     frame = frame.with_columns(
         _group=nw.col(named(by)) if by else nw.lit(0), _score=known_number("sentiment_score")
     )
@@ -169,19 +157,3 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
     return small
 
 
-def _values_of_all(table: pd.DataFrame, times: list[str]) -> pd.DataFrame:
-    """Compute the same for all rows of a pandas table, in a tenth of the time."""
-    score = table["sentiment_score"].to_numpy()
-    score = score[~np.isnan(score)]
-    at = started(table, times) if times else np.zeros(0, np.int64)
-    at = at[at != NO_TIME]
-    ends = [at.min(), at.max()] if len(at) else [NO_TIME, NO_TIME]
-    first_last = pd.DatetimeIndex(np.array(ends).view("datetime64[us]"), tz="UTC")
-    values = {
-        "n": len(score),
-        "mean": score.mean() if len(score) else np.nan,
-        "sd": score.std(ddof=1) if len(score) > 1 else np.nan,
-    }
-    small = pd.DataFrame({name: [value] for name, value in values.items()})
-    small["first_at"], small["last_at"] = first_last[:1], first_last[1:]
-    return small

@@ -22,7 +22,6 @@ from promptlift.analysis.reading import (
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import (
     DIFFERENCE,
-    EngineOutcomes,
     Outcomes,
     Versions,
     difference_columns,
@@ -135,7 +134,7 @@ def simulated_vs_production(
 
 
 def _production(
-    outcomes: Outcomes | EngineOutcomes, before: Sequence[Span], after: Sequence[Span], level: float
+    outcomes: Outcomes, before: Sequence[Span], after: Sequence[Span], level: float
 ) -> dict[str, Any]:
     """Compute completion before and after each apply, and the difference of both."""
     counts = [

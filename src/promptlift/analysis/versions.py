@@ -9,9 +9,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, with_instant
+from promptlift.analysis.engines import ROWS, count_by, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
-from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.period_counts import NO_TIME, times_of
 from promptlift.analysis.reading import (
     blank,
     collect,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "EngineOutcomes",
     "Outcomes",
     "Versions",
     "difference_columns",
@@ -66,24 +65,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """The times at which conversations of one prompt began, and the code of the outcome of each."""
-
-    began: NDArray[np.int64]
-    outcome: NDArray[np.int8]
-
-    def counts(self, span: Span) -> NDArray[np.int64]:
-        """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
-        return np.bincount(self.outcome[span.contains(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
-
-    @property
-    def n_undated(self) -> int:
-        """Conversations without a time."""
-        return int((self.began == NO_TIME).sum())
-
-
-@dataclass(frozen=True)
-class EngineOutcomes:
-    """The conversations of one prompt in an engine, which counts them span by span."""
+    """The conversations of one prompt with the times at which they began, counted span by span."""
 
     frame: nw.LazyFrame[Any]
 
@@ -217,15 +199,12 @@ def _is_first(text: pd.Series[Any]) -> bool:
     return bool(pd.notna(text["number"]) and text["number"] == 1)
 
 
-def read_outcomes(conversations: Any, *others: Any) -> Outcomes | EngineOutcomes:
+def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
     """Read when the conversations of one prompt began, and how they ended; see `of_one_prompt`."""
-    columns = require(conversations, ["status", "task_completed"])
+    require(conversations, ["status", "task_completed"])
     times = times_of(conversations)
     of_prompt = of_one_prompt(conversations, *others)
-    if is_remote(of_prompt):
-        return EngineOutcomes(with_instant(open_table(of_prompt), times, _BEGAN))
-    frame = collect(of_prompt, [*columns, *times])
-    return Outcomes(started(frame, times), outcome_codes(frame))
+    return Outcomes(with_instant(open_table(of_prompt), times, _BEGAN))
 
 
 def of_one_prompt(conversations: Any, *others: Any) -> Any:
