@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import is_remote
+from promptlift.analysis.engines import ROWS, is_remote
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import collect, count_rows, group_rows, names_of, require
 from promptlift.schema.insights import SENTIMENTS
@@ -140,7 +140,7 @@ def _read(
     if paired or not is_remote(data):
         return collect(data, columns), None
     counted = count_rows(data, columns)
-    return counted.frame, counted.weight
+    return counted, counted[ROWS].to_numpy(np.int64)
 
 
 def _pair_columns(pair: str | Sequence[str] | None) -> list[str]:

@@ -13,14 +13,13 @@ from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, w
 from promptlift.analysis.long_mentions import (
     EXAMPLE,
     SEVERITY,
-    SIGNS_OF_INSIGHTS,
     TITLE,
     check_engines,
     needs_long_table,
 )
 from promptlift.analysis.mentions import SEVERITIES, Mentioned, check_top, count_mentioned
-from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import collect, count_by_key, names_of, require, with_provenance
+from promptlift.analysis.period_counts import times_of
+from promptlift.analysis.reading import count_by_key, require, with_provenance
 from promptlift.analysis.spans import Span, two_spans
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
@@ -94,12 +93,9 @@ def changes(
     label, spans = of.removesuffix("s"), (at, window, periods)
     if mentions is not None:
         check_engines(conversations, mentions, "mentions")
-    if is_remote(conversations):
-        if mentions is None:
-            needs_long_table(conversations, of, "mentions")
-        tally = _tally_there(conversations, mentions, of, spans)
-    else:
-        tally = _tally_here(conversations, mentions, of, spans)
+    elif is_remote(conversations):
+        needs_long_table(conversations, of, "mentions")
+    tally = _count(conversations, mentions, of, spans)
     both, worst = tally.n.sum(axis=1).tolist(), tally.severity.tolist()
     chosen = sorted(range(len(both)), key=lambda i: (-both[i], -worst[i], tally.titles[i]))[:top]
     table = pd.DataFrame(
@@ -142,29 +138,10 @@ class _Tally:
     spans: tuple[Span, Span]
 
 
-def _tally_here(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
-    columns = require(conversations, ["conversation_id", *([column] if mentions is None else [])])
-    times = times_of(conversations)
-    optional = ["has_insights", *([] if mentions is None else SIGNS_OF_INSIGHTS)]
-    optional = [name for name in optional if name in names_of(conversations)]
-    frame = collect(conversations, [*columns, *times, *optional])
-    began = started(frame, times)
-    dated = began != NO_TIME
-    at, window, periods = spans
-    earlier, later = two_spans(began[dated], at=at, window=window, periods=periods)
-    side = np.where(earlier.contains(began), 0, np.where(later.contains(began), 1, -1))
-    kept = dated & (side >= 0)
-    order = np.argsort(began[kept], kind="stable")
-    frame = frame[kept].iloc[order].assign(_side=side[kept][order])
-    found = count_mentioned(frame, mentions, column, ["_side"])
-    return _tally(found, int((~dated).sum()), (earlier, later))
-
-
-def _tally_there(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
-    """Count in the engine that has both tables."""
-    require(conversations, ["conversation_id"])
-    times = times_of(conversations)
-    frame = with_instant(open_table(conversations), times, "_began")
+def _count(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
+    """Count the mentions of both spans, where the tables live."""
+    require(conversations, ["conversation_id", *([column] if mentions is None else [])])
+    frame = with_instant(open_table(conversations), times_of(conversations), "_began")
     began = nw.col("_began")
     about = count_by(frame, [], last=began.max(), dated=began.count()).iloc[0]
     last = np.array([about["last"]], np.int64) if about["dated"] else np.zeros(0, np.int64)
@@ -172,9 +149,8 @@ def _tally_there(conversations: Any, mentions: Any, column: str, spans: tuple[An
     earlier, later = two_spans(last, at=at, window=window, periods=periods)
     inside = [(began >= span.low) & (began < span.high) for span in (earlier, later)]
     side = nw.when(inside[0]).then(nw.lit(0)).otherwise(nw.when(inside[1]).then(nw.lit(1)))
-    inside_one = ~nw.col("_side").is_null()
-    table = frame.with_columns(_side=side).to_native()
-    found = count_mentioned(table, mentions, column, ["_side"], kept=inside_one, latest="_began")
+    table = frame.with_columns(_side=side).filter(~nw.col("_side").is_null()).sort("_began").to_native()
+    found = count_mentioned(table, mentions, column, ["_side"], latest="_began")
     return _tally(found, int(about[ROWS] - about["dated"]), (earlier, later))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from promptlift.analysis import corrected, verdicts
+from promptlift.analysis.engines import ROWS
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.reading import (
     By,
@@ -78,9 +79,9 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
     counted = count_rows(conversations, columns)
-    groups = group_rows(counted.frame, by)
-    key = groups.codes * len(OUTCOMES) + outcome_codes(counted.frame)
-    counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
+    groups = group_rows(counted, by)
+    key = groups.codes * len(OUTCOMES) + outcome_codes(counted)
+    counts = count_by_key(key, groups.count * len(OUTCOMES), counted[ROWS])
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     groups.name_rows(result)
     facts = verdicts.judge_facts(conversations)

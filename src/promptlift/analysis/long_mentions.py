@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, holds_lists, is_remote, named, open_table
+from promptlift.analysis.engines import count_by, holds_lists, is_remote, named, open_table
 from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SEVERITIES
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXAMPLE",
-    "KEPT",
     "KEY",
     "LABELS",
     "LATEST",
@@ -39,9 +37,7 @@ __all__ = [
 # The column of a long table that names what is mentioned.
 LABELS: Final = {"issues": "title", "topics": "topic"}
 KEY: Final = "conversation_id"
-TITLE, SEVERITY, EXAMPLE, LATEST, KEPT = "_title", "_severity", "_example", "_latest", "_kept"
-# A snapshot has a conversation and its mentions in the same partition of both tables.
-_PARTITION: Final = ("prompt_id", "month")
+TITLE, SEVERITY, EXAMPLE, LATEST = "_title", "_severity", "_example", "_latest"
 SIGNS_OF_INSIGHTS: Final = ("task_completed", "sentiment", "sentiment_score")
 _SEVERITY_CODES: Final = {name: code for code, name in enumerate(SEVERITIES)} | {"critical": 2}
 
@@ -89,13 +85,12 @@ def judged_here(frame: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def judged_there(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Mark the same conversations in an engine, in column ``_kept``."""
+    """Select the same conversations in an engine."""
     present = frame.collect_schema().names()
     if "has_insights" in present:
-        return frame.with_columns(nw.col("has_insights").fill_null(value=False).alias(KEPT))
+        return frame.filter(nw.col("has_insights").fill_null(value=False))
     signs = [~nw.col(name).is_null() for name in SIGNS_OF_INSIGHTS if name in present]
-    kept = nw.any_horizontal(*signs, ignore_nulls=True) if signs else nw.lit(value=True)
-    return frame.with_columns(kept.alias(KEPT))
+    return frame.filter(nw.any_horizontal(*signs, ignore_nulls=True)) if signs else frame
 
 
 def _wanted(mentions: Any, column: str) -> list[str]:
@@ -128,7 +123,7 @@ def read_mentions(
     """
     frame = collect(mentions, _wanted(mentions, column))
     row = pd.Index(ids.astype("str")).get_indexer(pd.Index(frame[KEY].astype("str")))
-    clean = _clean(frame[LABELS[column]])
+    clean = frame[LABELS[column]].astype("str").fillna("").str.split().str.join(" ")
     kept = np.flatnonzero((row >= 0) & (clean != "").to_numpy(dtype=bool))
     kept = kept[np.argsort(row[kept], kind="stable")]
     code, titles = pd.factorize(clean.iloc[kept])
@@ -139,10 +134,6 @@ def read_mentions(
     return [str(title) for title in titles], row[kept], code, severity
 
 
-def _clean(titles: pd.Series[Any]) -> pd.Series[Any]:
-    return titles.astype("str").fillna("").str.split().str.join(" ")
-
-
 def count_mentions(
     conversations: nw.LazyFrame[Any], mentions: Any, column: str, keys: Sequence[str], *, latest: str = ""
 ) -> pd.DataFrame:
@@ -151,7 +142,7 @@ def count_mentions(
     Parameters
     ----------
     conversations
-        Conversations, opened, with ``conversation_id``, the keys, and ``_kept``: whether to count them.
+        Conversations, opened, with ``conversation_id`` and the keys.
     mentions
         Long table of the same engine.
     column
@@ -169,49 +160,21 @@ def count_mentions(
         the keys, ``_rows``, ``_example``, and with ``latest`` its value for the example in ``_latest``.
     """
     wanted = _wanted(mentions, column)
-    rows = open_table(mentions)
-    found = None
-    if rows.implementation.is_duckdb():
-        found = _by_partition(conversations, rows, wanted, keys, latest)
-    if found is None:
-        found = _joined(conversations.filter(nw.col(KEPT)), rows, wanted, keys, latest)
-    clean = _clean(found[TITLE])
-    if (clean != found[TITLE].fillna("")).any():
-        # Rare, and then different spellings of one title in one conversation must count once.
-        label = named(wanted[1])
-        rows = rows.with_columns(nw.col(label).str.replace_all(r"\s+", " ").str.strip_chars().alias(label))
-        found = _joined(conversations.filter(nw.col(KEPT)), rows, wanted, keys, latest)
-    kept = found[KEPT].astype("boolean").fillna(value=False) & found[TITLE].notna() & (found[TITLE] != "")
-    found = found[kept.to_numpy(dtype=bool)].reset_index(drop=True)
-    if latest:
-        times, ids = ([str(one).partition("|")[end] for one in found[EXAMPLE]] for end in (0, 2))
-        found = found.assign(
-            **{EXAMPLE: pd.Series(ids, dtype="str"), LATEST: pd.Series(times, dtype="int64")}
-        )
-    return found.drop(columns=KEPT)
-
-
-def _joined(
-    conversations: nw.LazyFrame[Any],
-    rows: nw.LazyFrame[Any],
-    wanted: Sequence[str],
-    keys: Sequence[str],
-    latest: str,
-    *,
-    how: Any = "inner",
-) -> pd.DataFrame:
-    columns = [nw.col(KEY), nw.col(wanted[1]).alias(TITLE), _severity(wanted).alias(SEVERITY)]
-    once = rows.select(*columns).group_by(KEY, TITLE).agg(nw.col(SEVERITY).max())
-    own = [*dict.fromkeys([KEY, KEPT, *map(named, keys), *([latest] if latest else [])])]
-    both = once.join(conversations.select(*own), on=KEY, how=how)
+    title = nw.col(named(wanted[1])).str.replace_all(r"\s+", " ").str.strip_chars().alias(TITLE)
+    told = open_table(mentions).select(KEY, title, _severity(wanted).alias(SEVERITY))
+    once = told.filter(nw.col(TITLE) != "").group_by(KEY, TITLE).agg(nw.col(SEVERITY).max())
+    own = dict.fromkeys([KEY, *map(named, keys), *([latest] if latest else [])])
+    both = once.join(conversations.select(*own), on=KEY, how="inner")
     example = nw.col(KEY).min()
     if latest:
         # The microseconds of our times have 16 digits, so the last text is the latest time.
-        both = both.with_columns(
-            _at=nw.concat_str(nw.col(latest).cast(nw.String()), nw.col(KEY), separator="|")
-        )
-        example = nw.col("_at").max()
-    return count_by(both, [TITLE, SEVERITY, KEPT, *keys], **{EXAMPLE: example})
+        at = nw.concat_str(nw.col(latest).cast(nw.String()), nw.col(KEY), separator="|")
+        both, example = both.with_columns(_at=at), nw.col("_at").max()
+    found = count_by(both, [TITLE, SEVERITY, *keys], **{EXAMPLE: example})
+    if latest:
+        times, ids = ([str(one).partition("|")[end] for one in found[EXAMPLE]] for end in (0, 2))
+        found[EXAMPLE], found[LATEST] = pd.Series(ids, dtype="str"), pd.Series(times, dtype="int64")
+    return found
 
 
 def _severity(wanted: Sequence[str]) -> nw.Expr:
@@ -222,34 +185,3 @@ def _severity(wanted: Sequence[str]) -> nw.Expr:
     for name, place in _SEVERITY_CODES.items():
         code = nw.when(said == name).then(nw.lit(place)).otherwise(code)
     return code
-
-
-def _by_partition(
-    conversations: nw.LazyFrame[Any],
-    rows: nw.LazyFrame[Any],
-    wanted: Sequence[str],
-    keys: Sequence[str],
-    latest: str,
-) -> pd.DataFrame | None:
-    """Join and count one partition after the other, so that memory holds one of them.
-
-    Returns None where the tables have no partitions, or where a mention has no conversation in its own: the whole tables must
-    be joined then.
-    """
-    present = [frame.collect_schema().names() for frame in (conversations, rows)]
-    if any(name not in names for names, name in itertools.product(present, _PARTITION)):
-        return None
-    places = count_by(rows, _PARTITION)[list(_PARTITION)]
-    if len(places) < 2 or places.isna().any(axis=None):
-        return None
-    found = []
-    for place in places.itertuples(index=False):
-        here = [nw.col(name) == value for name, value in zip(_PARTITION, place, strict=True)]
-        part = _joined(conversations.filter(*here), rows.filter(*here), wanted, keys, latest, how="left")
-        if part[KEPT].isna().any():
-            return None
-        found.append(part)
-    both = pd.concat(found, ignore_index=True)
-    how = {ROWS: (ROWS, "sum"), EXAMPLE: (EXAMPLE, "max" if latest else "min")}
-    names = [TITLE, SEVERITY, KEPT, *dict.fromkeys(keys)]
-    return both.groupby(names, dropna=False, as_index=False, observed=True).agg(**how)

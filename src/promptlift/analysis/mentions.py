@@ -14,7 +14,6 @@ import pandas as pd
 from promptlift.analysis.engines import ROWS, count_by, is_remote, named, open_table
 from promptlift.analysis.long_mentions import (
     EXAMPLE,
-    KEPT,
     KEY,
     LABELS,
     LATEST,
@@ -189,7 +188,6 @@ def count_mentioned(
     keys: Sequence[str],
     *,
     alike: bool = False,
-    kept: nw.Expr | None = None,
     latest: str = "",
 ) -> Mentioned:
     """Count what conversations mention by some columns, where the table lives; a conversation counts once for a title.
@@ -206,18 +204,13 @@ def count_mentioned(
         Columns of the conversations to count by.
     alike
         Whether all issues have one title, ``(any issue)``.
-    kept
-        Which conversations of an engine count. They are not filtered: a snapshot is joined by partition only where each mention
-        finds its conversation.
     latest
         Column of an engine by which the mentions are ordered; otherwise by id. Those of a pandas table keep its order.
     """
     keys = list(dict.fromkeys(keys))
     if is_remote(table):
         frame = judged_there(open_table(table))
-        if kept is not None:
-            frame = frame.with_columns((nw.col(KEPT) & kept).fill_null(value=False).alias(KEPT))
-        everyone = count_by(frame.filter(nw.col(KEPT)), keys)
+        everyone = count_by(frame, keys)
         long = _all_alike(mentions) if alike else mentions
         counted = count_mentions(frame, long, column, keys, latest=latest)
         return Mentioned(everyone, counted.sort_values(LATEST if latest else EXAMPLE))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS
 from promptlift.analysis.periods import grain, periods, zone_name
 from promptlift.analysis.reading import (
     TICK,
@@ -110,19 +111,12 @@ def count_periods(
     times = times_of(table)
     span = grain(zone, "D" if freq == "auto" else freq)
     counted = count_rows(table, columns, times=times, span=span, score=score)
-    if counted.weight is None:
-        at = started(counted.frame, times)
-    else:
-        at = counted.frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
-    groups = group_rows(counted.frame, by)
-    key = groups.codes * size + codes(counted.frame)
-    parts = score_parts(counted, score) if score is not None else None
-    dated, weight, undated = at != NO_TIME, counted.weight, 0
-    if not dated.all():
-        undated = int((~dated).sum() if weight is None else weight[~dated].sum())
-        at, key = at[dated], key[dated]
-        weight = weight if weight is None else weight[dated]
-        parts = parts if parts is None else parts[:, dated]
+    at = counted[TICK].to_numpy(np.int64, na_value=NO_TIME)
+    groups = group_rows(counted, by)
+    key = groups.codes * size + codes(counted)
+    dated, weight = at != NO_TIME, counted[ROWS].to_numpy(np.int64)
+    undated = int(weight[~dated].sum())
+    at, key, weight = at[dated], key[dated], weight[dated]
     place, ticks = _ticks(at, span)
     for choice in _choices(freq, ticks):
         freq = choice
@@ -132,9 +126,9 @@ def count_periods(
         if np.median(counts[:, judged].sum(axis=1)) >= _ENOUGH_A_DAY if len(counts) else True:
             break
     scores: NDArray[np.float64] | None = None
-    if parts is not None:
+    if score is not None:
         row += key // size
-        sums = [np.bincount(row, weights=part, minlength=cells) for part in parts]
+        sums = [np.bincount(row, weights=part[dated], minlength=cells) for part in score_parts(counted)]
         scores = np.stack(sums).astype(np.float64, copy=False)
     return PeriodCounts(starts, groups, counts, scores, freq, zone, undated)
 

@@ -97,12 +97,12 @@ def prompt_overview(
     answers = ["status", "task_completed", "sentiment"]
     columns = require(conversations, [*answers, "sentiment_score"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
-    groups = group_rows(counted.frame, by)
-    outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame)
-    known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
+    groups = group_rows(counted, by)
+    outcome, label = outcome_codes(counted), sentiment_codes(counted)
+    known = (outcome >= 2) | (label < 3) | counted["task_completed"].notna().to_numpy()
     shape = (groups.count, len(OUTCOMES), 4, 2)
     key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
-    counts = count_by_key(key, int(np.prod(shape)), counted.weight).reshape(shape)
+    counts = count_by_key(key, int(np.prod(shape)), counted[ROWS]).reshape(shape)
     outcomes = counts.sum(axis=(2, 3))
     total = outcomes.sum(axis=1)
     result = pd.DataFrame(
@@ -137,7 +137,9 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
     """Compute count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
     times = [name for name in TIMES if name in names_of(table)]
     frame = open_table(table)
-    frame = with_instant(frame, times, "_at") if times else frame.with_columns(_at=nw.lit(None, dtype=nw.Int64()))
+    frame = (
+        with_instant(frame, times, "_at") if times else frame.with_columns(_at=nw.lit(None, dtype=nw.Int64()))
+    )
     frame = frame.with_columns(
         _group=nw.col(named(by)) if by else nw.lit(0), _score=known_number("sentiment_score")
     )
@@ -155,5 +157,3 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
         at = small[name].to_numpy(np.int64, na_value=NO_TIME)
         small[name] = pd.DatetimeIndex(at.view("datetime64[us]"), tz="UTC")
     return small
-
-

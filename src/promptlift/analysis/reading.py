@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.engines import (
-    ROWS,
     column_name,
     count_by,
     fetch,
@@ -41,7 +40,6 @@ __all__ = [
     "TIMES",
     "WORDS_NOTE",
     "By",
-    "Counted",
     "Groups",
     "agreement_of",
     "basis_note",
@@ -85,14 +83,6 @@ _NOTES: Final = {
     "learned": "As the learned judge sees it.",
     "words": WORDS_NOTE,
 }
-
-
-@dataclass(frozen=True)
-class Counted:
-    """Rows of a table, each standing for ``weight`` rows of the original (one each when ``weight`` is None)."""
-
-    frame: pd.DataFrame
-    weight: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True)
@@ -324,11 +314,8 @@ def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
 
 def count_rows(
     table: Any, columns: Sequence[str], *, times: Sequence[str] = (), span: int = 1, score: str | None = None
-) -> Counted:
-    """Count the rows of a table by the values of some columns, where the table lives.
-
-    A pandas table is returned as it is: counting its rows in NumPy is faster than grouping them. Any other
-    table is grouped by its own engine, and only the groups are transferred.
+) -> pd.DataFrame:
+    """Count the rows of a table by the values of some columns, where the table lives, in column ``_rows``.
 
     Parameters
     ----------
@@ -343,8 +330,6 @@ def count_rows(
     score
         Column of numbers that `score_parts` sums.
     """
-    if isinstance(table, pd.DataFrame):
-        return Counted(table, None)
     frame, keys, sums = open_table(table), list(columns), {}
     if times:
         frame = with_instant(frame, times, TICK).with_columns(floored(TICK, span).alias(TICK))
@@ -354,18 +339,12 @@ def count_rows(
         value = nw.col("_value")
         frame = frame.with_columns(_square=value * value)
         sums = dict(zip(_PARTS, (value.count(), value.sum(), nw.col("_square").sum()), strict=True))
-    counted = count_by(frame, keys, **sums)
-    return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
+    return count_by(frame, keys, **sums)
 
 
-def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
+def score_parts(counted: pd.DataFrame) -> NDArray[np.float64]:
     """Return for each counted row the count of its numbers, their sum and the sum of their squares."""
-    if counted.weight is not None:
-        return np.asarray(counted.frame[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T)
-    value = counted.frame[score].to_numpy(np.float64, na_value=np.nan)
-    known = ~np.isnan(value)
-    value = np.where(known, value, 0.0)
-    return np.stack([known.astype(np.float64), value, value * value])
+    return np.asarray(counted[list(_PARTS)].to_numpy(np.float64, na_value=0.0).T)
 
 
 def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
@@ -389,7 +368,7 @@ def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:
     return Groups(rank[codes], names.reindex(positions).reset_index(drop=True))
 
 
-def count_by_key(key: NDArray[np.intp], size: int, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def count_by_key(key: NDArray[np.intp], size: int, weight: Any) -> NDArray[np.int64]:
     """Count rows by key; each row counts ``weight`` times."""
     return np.bincount(key, weights=weight, minlength=size).astype(np.int64, copy=False)
 

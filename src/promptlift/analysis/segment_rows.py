@@ -278,7 +278,7 @@ class EngineRows:
             rows = open_table(long)
             kept = nw.col("topic").str.replace_all(r"\s+", " ").str.strip_chars().is_in(list(titles))
             long = rows.filter(kept).with_columns(nw.lit("other").alias("topic")).to_native()
-        mentioned = count_mentioned(self.table, long, "topics", self.keys, kept=self.known)
+        mentioned = count_mentioned(self.opened.to_native(), long, "topics", self.keys)
         found = mentioned.found.drop(columns=SEVERITY)
         title, different = pd.factorize(found[TITLE])
         counted = rows_of(found.assign(_title_code=title), self.outcome, side=self.side)

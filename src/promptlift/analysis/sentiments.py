@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS
 from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
 from promptlift.analysis.reading import (
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from numpy.typing import ArrayLike, NDArray
-
-    from promptlift.analysis.reading import Counted
 
 __all__ = [
     "BANDS",
@@ -98,10 +97,10 @@ def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 
     columns = require(conversations, ["sentiment_score" if by_score else "sentiment"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, columns)
     usual = _usual(counted) if by_score else None
-    groups, kinds = group_rows(counted.frame, by), kinds_of(usual)
+    groups, kinds = group_rows(counted, by), kinds_of(usual)
     size = len(kinds)
-    key = groups.codes * (size + 1) + sentiment_codes(counted.frame, usual)
-    counts = count_by_key(key, groups.count * (size + 1), counted.weight).reshape(-1, size + 1)
+    key = groups.codes * (size + 1) + sentiment_codes(counted, usual)
+    counts = count_by_key(key, groups.count * (size + 1), counted[ROWS]).reshape(-1, size + 1)
     n = counts[:, :size].ravel()
     total = np.repeat(counts[:, :size].sum(axis=1), size)
     share, low, high = rate_and_interval(n, total, level=level)
@@ -217,17 +216,15 @@ def kinds_of(usual: float | None) -> tuple[str, ...]:
     return SENTIMENTS if usual is None else BANDS
 
 
-def _usual(counted: Counted) -> float:
+def _usual(counted: pd.DataFrame) -> float:
     """Return the median score; NaN where there is none."""
-    score = _numbers(counted.frame["sentiment_score"])
+    score = _numbers(counted["sentiment_score"])
     known = ~np.isnan(score)
     score = score[known]
     if not len(score):
         return float("nan")
-    if counted.weight is None:
-        return round(float(np.median(score)), 6)
     order = np.argsort(score)
-    upto = np.cumsum(counted.weight[known][order])
+    upto = np.cumsum(counted[ROWS].to_numpy()[known][order])
     middle = np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")
     return round(float(score[order][middle].mean()), 6)
 

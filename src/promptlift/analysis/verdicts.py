@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.labels import all_columns, answers_to
-from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.period_counts import NO_TIME, times_of
 from promptlift.analysis.periods import grain
 from promptlift.analysis.reading import TICK, count_rows, distinct, facts_of, names_of
 from promptlift.words.figures import is_missing
@@ -177,7 +177,7 @@ def judge_facts(table: Any) -> dict[str, Any]:
         agreement = facts_of(table).get("agreement")
         return {"agreement": agreement} if agreement else {}
     counted = count_rows(table, [OUTCOME, VERSION, *_analyser_of(table)])
-    return _facts(table, {judge for judge, _ in _judges(counted.frame, 0)})
+    return _facts(table, {judge for judge, _ in _judges(counted, 0)})
 
 
 def _facts(table: Any, judges: set[_Judge]) -> dict[str, Any]:
@@ -229,9 +229,8 @@ def version_marks(result: pd.DataFrame, table: Any, found: PeriodCounts) -> dict
         return {}
     times, starts = times_of(table), found.starts
     columns = [OUTCOME, VERSION, *_analyser_of(table)]
-    counted = count_rows(table, columns, times=times, span=grain(found.zone, found.freq))
-    frame = counted.frame
-    at = started(frame, times) if counted.weight is None else frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
+    frame = count_rows(table, columns, times=times, span=grain(found.zone, found.freq))
+    at = frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
     period = np.searchsorted(starts.as_unit("us").asi8, at, side="right") - 1
     judged = _judges(frame, period)
     judges = {judge for judge, _ in judged}

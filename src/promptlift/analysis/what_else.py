@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -106,9 +105,8 @@ def what_else(
     for name, table in long.items():
         if table is not None:
             check_engines(conversations, table, f"{name}s")
-    table = conversations
-    if not is_remote(table):
-        table = rows_with(collect(table, names_of(table)), by, [variant, control]).reset_index(drop=True)
+    table = conversations if is_remote(conversations) else collect(conversations, names_of(conversations))
+    table = rows_with(table, by, [variant, control])
     two = _Two(table, by, variant, control, outcome, level)
     rows = [
         *(row for kind, table in long.items() for row in _mentions(two, kind, table)),
@@ -135,7 +133,7 @@ def what_else(
 
 @dataclass(frozen=True)
 class _Two:
-    """The conversations of the two groups (in an engine, all of them), and how to compare them."""
+    """The conversations of the two groups, and how to compare them."""
 
     table: Any
     by: str
@@ -149,22 +147,12 @@ class _Two:
         """The column and the value of the variant."""
         return self.by, self.variant
 
-    @property
-    def sides(self) -> tuple[str, list[Any]]:
-        """The column and the values of both groups."""
-        return self.by, [self.variant, self.control]
-
-    @property
-    def inside(self) -> nw.Expr:
-        """Whether a conversation that an engine has is in one of the groups."""
-        return nw.col(named(self.by)).is_in(self.sides[1]).fill_null(value=False)
-
 
 def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
     column = f"{kind}s"
     if long is None and (is_remote(two.table) or column not in two.table):
         return []
-    counted = count_mentioned(two.table, long, column, [two.by], kept=two.inside)
+    counted = count_mentioned(two.table, long, column, [two.by])
     title, different = pd.factorize(counted.found[TITLE])
     titles = list(map(str, different))
     counts = _by_side(counted.found, two, title, len(titles))
@@ -205,19 +193,12 @@ def _measures(two: _Two) -> list[dict[str, Any]]:
 
 def _finite(two: _Two, name: str) -> Any:
     """Return the rows with a finite number in a column; None where a side has fewer than two, or it holds no numbers."""
-    if is_remote(two.table):
-        frame = open_table(two.table).filter(two.inside)
-        if not frame.collect_schema()[named(name)].is_numeric():
-            return None
-        finite = frame.filter(~finite_number(named(name)).is_null())
-        counted = count_by(finite, [two.by])
-        enough = len(counted) == 2 and counted[ROWS].min() >= 2
-        return finite.to_native() if enough else None
-    if not pd.api.types.is_numeric_dtype(two.table[name].dtype):
+    frame = open_table(two.table)
+    if not frame.collect_schema()[named(name)].is_numeric():
         return None
-    here = two.table[np.isfinite(two.table[name].to_numpy(np.float64, na_value=np.nan))]
-    sizes = here.groupby(two.by, observed=True).size().reindex([two.variant, two.control]).fillna(0)
-    return here if sizes.min() >= 2 else None
+    finite = frame.filter(~finite_number(named(name)).is_null())
+    counted = count_by(finite, [two.by])
+    return finite.to_native() if len(counted) == 2 and counted[ROWS].min() >= 2 else None
 
 
 def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
@@ -227,7 +208,7 @@ def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
     found = splits_of(
         two.table, outcome=two.outcome, topics=topics, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
-        bins=4, zone=zone, side=two.side, among=two.sides, without=(two.by, *MEASURES),
+        bins=4, zone=zone, side=two.side, without=(two.by, *MEASURES),
     )  # fmt: skip
     rows = []
     for split in found.splits:
