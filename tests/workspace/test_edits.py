@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import promptlift
-from promptlift import frames
 from promptlift.errors import ConfigError, NotFound
 from support.foreign_service import KEY
 from support.reviewed_service import ReviewedService
@@ -45,12 +44,6 @@ def test_one_row_an_edit_with_its_reasons_and_what_became_of_it(lift):
     assert list(table.index[table["in_winner"]]) == ["edt_e1", "edt_e3", "edt_e4"]
 
 
-def test_the_order_of_the_answer_plays_no_part(searched, lift):
-    before = lift.edits("o00001")
-    searched.variants.reverse()
-    pd.testing.assert_frame_equal(lift.edits("o00001"), before)
-
-
 def test_an_optimization_several_and_a_prompt_are_taken(lift):
     whole = lift.edits("o00001")
     read = lift.optimizations["o00001"]
@@ -75,14 +68,6 @@ def test_without_a_search_the_table_is_empty_with_the_same_columns(lift):
     assert empty.empty
     assert empty.attrs["promptlift"]["complete"]
     pd.testing.assert_series_equal(empty.dtypes, whole.dtypes)
-
-
-def test_the_table_goes_through_parquet(lift, tmp_path):
-    for table in (lift.edits("o00001"), frames.edits_table([])[0]):
-        table.to_parquet(tmp_path / "edits.parquet")
-        back = pd.read_parquet(tmp_path / "edits.parquet")
-        assert [list(row) for row in back["quotes"]] == table["quotes"].tolist()
-        assert list(back["won"].dropna()) == list(table["won"].dropna())
 
 
 def test_the_table_of_variants_has_what_the_search_measured(lift):

@@ -7,7 +7,6 @@ import sqlite3
 
 import pytest
 
-from promptlift import transcripts
 from support.service_process import wait_until
 
 ASKED = [{"role": "user", "content": "How do I reset my password?"}]
@@ -79,25 +78,6 @@ def test_the_next_week_has_grown_new_and_unchanged_conversations(lift, prompt_id
     assert str(third) == "0 logged, 4 already there, 0 failed"
 
 
-def test_an_export_of_last_week_that_comes_late_shrinks_nothing(lift, prompt_id):
-    lift.log(WEEK_2, prompt_id=prompt_id)
-    before = judged(lift, prompt_id)
-    late = lift.log(WEEK_1, prompt_id=prompt_id)
-    assert (late.logged, late.updated, late.already_there) == (0, 0, 3)
-    after = judged(lift, prompt_id)
-    assert after["content"].equals(before["content"])
-    assert after["status"].equals(before["status"])
-    assert after["insights_at"].equals(before["insights_at"])
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_two_states_of_one_conversation_in_one_call_leave_the_longer_one(lift, prompt_id, shuffled):
-    states = [record("s1", talk("a", "b", "c")[:length]) for length in (1, 2, 3)]
-    result = lift.log(states[::-1] if shuffled else states, prompt_id=prompt_id)
-    assert (result.logged, result.updated, result.already_there) == ((1, 0, 2) if shuffled else (1, 2, 0))
-    assert texts_of(lift, prompt_id) == [["a", "b", "c"]]
-
-
 def test_two_conversations_with_one_source_id_both_stay(lift, prompt_id):
     records = [record("ticket 7", talk("Where is it?", "Here.")), record("ticket 7", talk("When?", "Now."))]
     assert lift.log(records, prompt_id=prompt_id).logged == 2
@@ -105,13 +85,6 @@ def test_two_conversations_with_one_source_id_both_stay(lift, prompt_id):
     grown = record("ticket 7", talk("When?", "Now.", "Thanks."))
     assert lift.log([records[0], grown], prompt_id=prompt_id).updated == 1
     assert texts_of(lift, prompt_id) == [["When?", "Now.", "Thanks."], ["Where is it?", "Here."]]
-
-
-def test_an_id_that_many_conversations_have_is_no_id_of_a_conversation(lift, prompt_id):
-    records = [record("customer", talk(f"Question {number}", "Answer")) for number in range(40)]
-    assert lift.log(records, prompt_id=prompt_id).logged == 40
-    assert lift.log(records, prompt_id=prompt_id).already_there == 40
-    assert len(texts_of(lift, prompt_id)) == 40
 
 
 def test_an_edited_conversation_is_replaced_and_an_old_export_does_not_bring_the_former_text_back(
@@ -123,15 +96,6 @@ def test_an_edited_conversation_is_replaced_and_an_old_export_does_not_bring_the
     assert lift.log([before], prompt_id=prompt_id).already_there == 1
     assert lift.log([before, after], prompt_id=prompt_id).already_there == 2
     assert texts_of(lift, prompt_id) == [["a", "call [NUMBER]"]]
-
-
-def test_plain_text_grows_too_and_keeps_its_source_id(lift, prompt_id):
-    lift.log([{"content": "User: a", "sourceId": "s1"}], prompt_id=prompt_id)
-    result = lift.log([{"content": "User: a\nAssistant: b", "sourceId": "s1"}], prompt_id=prompt_id)
-    table = lift.conversations(prompt_id, content=True)
-    assert result.updated == 1
-    assert list(table["content"]) == ["User: a\nAssistant: b"]
-    assert list(table["source_id"]) == ["s1"]
 
 
 def test_without_their_keys_conversations_are_known_by_their_source_ids(service, lift, prompt_id):
@@ -162,19 +126,6 @@ def test_a_table_with_conversation_ids_is_joined_back_by_source_id(lift, prompt_
         ("User: a", "north"),
         ("User: b", "south"),
     ]
-
-
-def test_a_reading_keeps_the_ids_of_its_source(lift, prompt_id, tmp_path):
-    export = tmp_path / "export.jsonl"
-    export.write_text(
-        "\n".join(json.dumps({"id": f"c-{number}", "messages": ASKED}) for number in range(3)),
-        encoding="utf-8",
-    )
-    lift.log(transcripts.read(export), prompt_id=prompt_id)
-    table = lift.conversations(prompt_id, content=True)
-    assert sorted(table["source_id"]) == ["c-0", "c-1", "c-2"]
-    metadata = [json.loads(content)["metadata"]["sourceId"] for content in table["content"]]
-    assert sorted(metadata) == ["c-0", "c-1", "c-2"]
 
 
 def test_metadata_of_the_users_own_stay(lift, prompt_id):

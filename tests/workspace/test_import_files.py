@@ -9,10 +9,8 @@ from itertools import count
 
 import pytest
 
-from promptlift.errors import ConfigError, InvalidState, NotFound
-from support.shared_data import SHARED, needs_shared
+from promptlift.errors import ConfigError, NotFound
 
-EXPORTS = SHARED / "exports"
 FIRST, SECOND = "You help customers. \r\n ☎ {{name}}  ", "You help customers, and you are kind.\n"
 DAY = timedelta(days=1)
 OCTOBER = datetime(2026, 10, 1, 8, 30, tzinfo=UTC)
@@ -69,56 +67,6 @@ def live(lift, name):
     return lift.client.prompts.get(lift.prompt_id(name)).content
 
 
-@pytest.fixture(scope="module")
-def known_texts():
-    return {key: one["content"] for key, one in json.loads((SHARED / "prompts.json").read_text()).items()}
-
-
-@needs_shared
-def test_the_texts_are_the_system_prompts_of_the_export(imported, lift, name, known_texts):
-    said = imported(EXPORTS / "sharegpt.json")
-    expected = [known_texts[key] for key in ("tau2-airline", "tau2-retail", "sgd-wizard")]
-    assert [text for _, text, _ in texts(lift, name)] == expected
-    assert live(lift, name) == expected[-1]
-    assert "begin with 3 different system prompts" in said
-    assert f"They became versions 1, 2 and 3 of '{name}'" in said
-    assert lift.client.prompts.get(lift.prompt_id(name)).content_known is True
-
-
-@needs_shared
-@pytest.mark.parametrize("export", ["messages.csv", "plain/multiline/00.txt"])
-def test_without_a_system_prompt_the_text_is_not_known_and_not_optimized(imported, lift, name, export):
-    said = imported(EXPORTS / export)
-    prompts = lift.prompts().set_index("name")
-    # A table may name several prompts.
-    made = [one for one in prompts.index if one == name or one.startswith(f"{name} / ")]
-    assert len(made) == (3 if export.startswith("messages") else 1)
-    for one in made:
-        prompt_id = prompts.loc[one, "prompt_id"]
-        assert f"promptlift prompts set {prompt_id} FILE" in said
-        assert lift.client.prompts.get(prompt_id).content_known is False
-        assert prompts["content"].isna()[one]
-        with pytest.raises(InvalidState, match="is not known, so there is nothing to optimize") as refused:
-            lift.optimize(one)
-        assert f"promptlift prompts set {prompt_id} FILE" in str(refused.value)
-        assert f"lift.client.prompts.update('{prompt_id}', content=…)" in str(refused.value)
-        assert len(lift.optimizations(one)) == 0
-
-
-@needs_shared
-def test_prompts_that_an_export_names_are_prompts_of_their_own(imported, lift, name, known_texts):
-    said = imported(EXPORTS / "langfuse-observations.jsonl")
-    assert "12 conversations, 98 model calls; logged 12, already there 0" in said
-    counts = {"tau2-airline": 10, "tau2-retail": 2}
-    for source, expected in counts.items():
-        own = f"{name} / {source}"
-        assert live(lift, own) == known_texts[source]
-        assert len(lift.conversations(own)) == expected
-    with pytest.raises(NotFound):
-        lift.prompt_id(name)
-    assert "logged 0, already there 12" in imported(EXPORTS / "langfuse-observations.jsonl")
-
-
 def generation(number, prompt, text="You help.", **known):
     """A call as Langfuse has it, of a session of its own."""
     asked = [{"role": "system", "content": text}, {"role": "user", "content": f"Question {number}"}]
@@ -157,16 +105,9 @@ def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
         imported([generation(1, "a"), generation(2, "b")], text="You help.")
 
 
-def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
-    said = imported([talk(FIRST), talk(FIRST)])
-    assert live(lift, name) == FIRST
-    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
-    assert f"The text of '{name}' is the system prompt that the conversations begin with.\n" in said
-
-
 def test_conversations_without_one_are_counted(imported, lift, name):
-    said = imported([talk(FIRST), talk(), talk()])
-    assert live(lift, name) == FIRST
+    said = imported([talk(), talk()], [talk(FIRST)])
+    assert texts(lift, name)[0][1] == FIRST
     assert f"The text of '{name}' is the system prompt that 1 of 3 conversations begin with.\n" in said
 
 
@@ -187,7 +128,8 @@ def test_several_are_versions_in_the_order_of_time_and_live_from_their_first_con
         f"The conversations begin with 2 different system prompts. They became versions 1 and 2 of '{name}' "
         "(first seen 2026-10-01, 2026-10-15); the last one is live.\n"
     ) in said
-    assert "still in use" not in said
+    assert "system prompt" not in imported(records)
+    assert len(texts(lift, name)) == 2
 
 
 def test_the_timeline_counts_conversations_under_the_text_that_they_had(imported, lift, name):
@@ -202,13 +144,6 @@ def test_the_timeline_counts_conversations_under_the_text_that_they_had(imported
     timeline = analysis.prompt_timeline(lift.conversations(name, insights=True), versions=lift.versions(name))
     counted = timeline["n"] + timeline["n_missing"] + timeline["n_in_progress"]
     assert counted.tolist() == [3, 2]
-
-
-def test_texts_of_several_files_are_put_in_order_together(imported, lift, name):
-    later = OCTOBER + 20 * DAY
-    said = imported([talk(SECOND, later)], [talk(FIRST, OCTOBER)], [talk("Third.", later + DAY)])
-    assert texts(lift, name) == [(1, FIRST, OCTOBER), (2, SECOND, later), (3, "Third.", later + DAY)]
-    assert said.count("system prompts") == 1
 
 
 def test_without_times_they_are_in_the_order_of_the_file_and_that_is_said(imported, lift, name):
@@ -253,27 +188,21 @@ def unlike(number):
 
 
 def test_many_texts_with_nothing_in_common_make_no_versions(imported, lift, name):
-    records = [talk(unlike(n), OCTOBER + n * timedelta(hours=1)) for n in range(200)]
+    records = [talk(unlike(n), OCTOBER + n * timedelta(hours=1)) for n in range(20)]
     said = imported(records)
-    assert [row[:2] for row in texts(lift, name)] == [(1, unlike(199))]
-    assert "begin with 200 different system prompts, too many to be versions of one text" in said
+    assert [row[:2] for row in texts(lift, name)] == [(1, unlike(19))]
+    assert "begin with 20 different system prompts, too many to be versions of one text" in said
     assert f"The text of '{name}' is the newest of them." in said
-    assert f"promptlift prompts set {lift.prompt_id(name)} FILE" in said
     assert "system prompt" not in imported(records)
 
 
 def test_of_many_the_one_of_most_conversations_is_taken(imported, lift, name):
-    many = [talk(unlike(n)) for n in range(150)]
+    many = [talk(unlike(n)) for n in range(5)]
     said = imported([talk(FIRST), *many, talk(FIRST)])
     assert live(lift, name) == FIRST
-    assert "the one with the most conversations (2 of 152)" in said
-
-
-def test_five_are_versions_and_six_are_not(imported, lift, name):
-    imported([talk(filled_in(n), OCTOBER + n * DAY) for n in range(5)])
-    assert len(texts(lift, name)) == 5
-    imported([talk(filled_in(n), OCTOBER + n * DAY) for n in range(6)], prompt=f"{name}, six")
-    assert len(texts(lift, f"{name}, six")) == 1
+    assert "the one with the most conversations (2 of 7)" in said
+    imported(many, prompt=f"{name}, five")
+    assert len(texts(lift, f"{name}, five")) == 5
 
 
 def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift, name):
@@ -293,40 +222,14 @@ def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift,
     assert live(lift, name) == "Edited."
 
 
-def test_the_same_import_again_says_nothing_of_the_text(imported, lift, name):
-    records = [talk(FIRST, OCTOBER), talk(SECOND, OCTOBER + DAY)]
-    imported(records)
-    before = texts(lift, name)
-    assert "system prompt" not in imported(records)
-    assert texts(lift, name) == before
-
-
-def test_a_prompt_of_unknown_text_gets_it_from_a_later_import(imported, lift, name):
-    imported([talk()])
-    with pytest.raises(InvalidState):
-        lift.optimize(name)
-    imported([talk(FIRST, OCTOBER)])
-    assert texts(lift, name) == [(1, FIRST, OCTOBER)]
-
-
-def test_a_given_text_is_taken_and_the_system_prompts_are_left_aside(imported, lift, name):
-    given = "You are the template: {{customer}}.\r\n"
-    said = imported([talk(filled_in(1))], text=given)
-    assert texts(lift, name)[0][:2] == (1, given)
-    assert f"The text of '{name}' is now that of --text.\n" in said
-    assert "a different system prompt, which was not used" in said
-    assert imported(text=given) == "\n"
-    assert len(texts(lift, name)) == 1
-
-
 def test_a_text_alone_needs_no_files(imported, lift, name):
-    imported([talk()])
+    said = imported([talk(filled_in(1))], text="Another.")
+    assert "a different system prompt, which was not used" in said
     prompt_id = lift.prompt_id(name)
     said = imported(text=FIRST, prompt=prompt_id)
     assert said == f"The text of '{name}' is now that of --text.\n"
-    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
-    imported(text=SECOND)
-    assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
+    assert imported(text=FIRST) == "\n"
+    assert [row[:2] for row in texts(lift, name)] == [(1, "Another."), (2, FIRST)]
 
 
 def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):

@@ -46,18 +46,6 @@ def test_labels_come_back_as_a_table(kept):
     assert lift.labels(prompt_id=prompt, question="other").dtypes.equals(table.dtypes)
 
 
-def test_the_same_labels_twice_are_one_and_an_answer_can_be_changed_and_taken_back(kept):
-    lift, ids, prompt = kept
-    labels = long(ids[:2], chance=0.5)
-    first, again = lift.labels.add(labels, labeller="ann"), lift.labels.add(labels, labeller="ann")
-    pd.testing.assert_frame_equal(first, again)
-    lift.labels.add(long(ids[:1], value="no"), labeller="ann")
-    table = lift.labels(prompt_id=prompt).set_index("conversation_id")
-    assert (table.loc[ids[0], "value"], table.loc[ids[0], "chance"], len(table)) == ("no", 0.5, 2)
-    lift.labels.remove(ids[0], "task_completed", labeller="ann")
-    assert list(lift.labels(prompt_id=prompt)["conversation_id"]) == [ids[1]]
-
-
 def test_a_table_with_a_column_for_each_question_is_taken_too(kept):
     lift, ids, prompt = kept
     wide = pd.DataFrame(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from promptlift import analysis, plots, stats
+from promptlift import stats
 from promptlift.errors import InvalidState, NotFound
 
 pytestmark = pytest.mark.slow
@@ -28,16 +28,6 @@ def walk(service):
             timeout=240
         )
         yield lift, prompt, optimization
-
-
-def test_it_ends_with_results_that_say_they_are_a_rehearsal(walk):
-    _, prompt, optimization = walk
-    assert (optimization.status, optimization.prompt_id) == ("completed", prompt.id)
-    assert (optimization.rehearsal, optimization.results.rehearsal) == (True, True)
-    assert optimization.results.progress.stage == "done"
-    assert optimization.seed == 7
-    assert not optimization.model_extra.keys() - {"agentId"}
-    assert not optimization.results.model_extra
 
 
 def test_the_list_is_paged_and_whole(walk):
@@ -69,18 +59,6 @@ def test_the_variants_are_what_their_pairs_say(walk):
     assert confirmed["confidence"].tolist() == [optimization.results.confidence]
 
 
-def test_the_pictures_have_the_numbers_of_the_service(walk):
-    lift, _, optimization = walk
-    frame = lift.variants(optimization.id)
-    lifts = analysis.variant_lift(frame)
-    assert lifts["lift"].tolist() == frame.set_index("variant_id")["lift"][lifts["variant_id"]].tolist()
-    trace = analysis.variant_confidence(frame)
-    assert trace["confidence"].iloc[-1] == pytest.approx(optimization.results.confidence)
-    assert trace["threshold"].eq(optimization.results.confidence_needed).all()
-    for ax in (plots.variant_lift(frame), plots.variant_confidence(frame)):
-        assert "REHEARSAL" in [text.get_text() for text in ax.texts]
-
-
 def test_the_simulated_conversations_add_up_to_the_pairs(walk):
     _lift, _, optimization = walk
     frame = optimization.simulations()
@@ -92,14 +70,6 @@ def test_the_simulated_conversations_add_up_to_the_pairs(walk):
     assert len(by_arm) == optimization.results.pairs.n
     both = (by_arm[False].astype(bool) & by_arm[True].astype(bool)).sum()
     assert both == optimization.results.pairs.n11
-
-
-def test_simulations_of_one_variant_with_their_texts(walk):
-    lift, _, optimization = walk
-    variant = lift.variants(optimization.id).iloc[0]["variant_id"]
-    frame = optimization.simulations(variant_id=variant, content=True)
-    assert set(frame["variant_id"]) == {variant}
-    assert frame["content"].str.startswith('{"messages"').all()
 
 
 def test_personas_are_the_library_and_ones_own(walk):

@@ -208,19 +208,6 @@ def test_a_name_of_two_prompts_is_refused_with_their_ids(service, lift):
         assert fresh.prompt_id(name) == ids[1]
 
 
-def test_a_prompt_made_a_moment_ago_is_found_by_its_name(lift):
-    lift.prompts()
-    name = f"New {next(_numbers)}"
-    made = lift.client.prompts.create(name=name, content="c", llm_model=MODEL)
-    assert lift.prompt_id(name) == made.id
-    assert len(lift.conversations(name)) == 0
-
-
-def test_a_filter_says_the_id(lift, prompt_id):
-    assert lift.conversations(NAME[0]).attrs["promptlift"]["filters"] == {"prompt_id": prompt_id}
-    assert lift.versions(NAME[0]).attrs["promptlift"]["filters"] == {"prompt_id": prompt_id}
-
-
 def test_conversations_of_a_deleted_prompt_stay_readable_by_its_id(service, lift):
     name = f"Deleted {next(_numbers)}"
     made = lift.client.prompts.create(name=name, content="c", llm_model=MODEL)

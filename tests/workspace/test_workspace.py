@@ -38,10 +38,6 @@ def test_nothing_that_is_shown_has_the_key(lift):
         assert KEY not in repr(shown)
 
 
-def test_connecting_makes_no_request(service, lift):
-    assert service.seen == []
-
-
 def test_every_table_says_how_it_was_read(service, lift):
     service.fill(130)
     frame = lift.conversations("p1", status="completed")
@@ -71,15 +67,6 @@ def test_all_tables_can_be_had_when_there_is_nothing(service, lift):
         assert len(frame) == 0
         assert frame.attrs["promptlift"]["complete"]
     assert list(lift.prompts()["prompt_id"]) == ["p1"]
-
-
-def test_messages_of_one_prompt(service, lift):
-    service.fill(4)
-    service.fill(2, insights=False)
-    service.insert(promptId="p2")
-    messages = lift.messages("p1")
-    assert len(messages) == 6
-    assert messages["content"].str.startswith("hello").all()
 
 
 def test_an_incomplete_read_carries_the_table_of_what_was_read(service, lift):
@@ -113,12 +100,6 @@ def test_a_plan_tells_requests_and_minutes_before(service, lift):
     assert len(service.seen) == 2
 
 
-def test_a_plan_knows_when_the_list_carries_the_insights(service, lift):
-    service.honours = ("includeInsights",)
-    service.fill(500)
-    assert lift.plan(insights=True).requests == 6
-
-
 def test_records_frames_and_readings_can_be_logged(service, lift):
     class Reading:
         conversations = (
@@ -141,17 +122,6 @@ def test_records_frames_and_readings_can_be_logged(service, lift):
 def test_what_is_no_list_of_records_says_what_to_give(lift, records):
     with pytest.raises(ConfigError, match="Give a list of dicts"):
         lift.log(records, prompt_id="p1")
-
-
-def test_an_empty_prompt_id_says_where_ids_are(lift):
-    with pytest.raises(ConfigError, match=r"lift\.prompts"):
-        lift.log([{"content": "User: a"}], prompt_id="")
-
-
-def test_what_was_read_can_be_logged_for_another_prompt(service, lift):
-    service.fill(6)
-    lift.log(lift.conversations("p1", content=True), prompt_id="p2")
-    assert len(lift.conversations("p2")) == 6
 
 
 def test_it_works_in_a_running_loop_and_in_threads(service, lift):
@@ -199,9 +169,3 @@ def test_a_long_read_shows_a_progress_bar_with_rate_and_time_left(service, monke
     shown = capsys.readouterr().err
     assert "conversations read" in shown
     assert "/s]" in shown
-
-
-def test_a_closed_workspace_opens_again_when_it_is_used(service, lift):
-    lift.conversations()
-    lift.close()
-    assert len(lift.conversations()) == 0
