@@ -75,12 +75,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     assert names_in(tmp_path) == ["a"]
 
 
-def test_a_long_name_and_a_missing_folder(tmp_path):
-    atomic_write(tmp_path / ("n" * 255), b"x")
-    with pytest.raises(FileNotFoundError):
-        atomic_write(tmp_path / "none" / "a", b"x")
-
-
 def test_readers_and_writers_at_once(tmp_path):
     path = tmp_path / "a"
     atomic_write(path, b"0" * 200_000)

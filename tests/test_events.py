@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 import re
 import subprocess
 import threading
@@ -20,6 +21,7 @@ from support.source_tree import ROOT
 
 SECRET = "whsec_0123456789"
 WHEN = "2026-01-31T09:30:00.000Z"
+ENDED = {"optimizationId": "o1", "promptId": "p1"}
 DEPLOYMENT = {
     "agentId": "a1",
     "agentName": "Support",
@@ -39,23 +41,20 @@ PAYLOADS = {
     },
     "prompt.deleted": {"promptId": "p1", "deletedAt": WHEN},
     "optimization.started": {
-        "optimizationId": "o1",
-        "promptId": "p1",
+        **ENDED,
         "status": "running",
         "settings": {"variantCount": 3},
         "startedAt": WHEN,
     },
     "optimization.completed": {
-        "optimizationId": "o1",
-        "promptId": "p1",
+        **ENDED,
         "results": {"winner": "v1", "improvementPercentage": 12.5},
         "duration": 61.5,
         "completedAt": WHEN,
     },
-    "optimization.stopped": {"optimizationId": "o1", "promptId": "p1", "reason": "enough", "stoppedAt": WHEN},
+    "optimization.stopped": {**ENDED, "reason": "enough", "stoppedAt": WHEN},
     "regression_test.completed": {
-        "optimizationId": "o1",
-        "promptId": "p1",
+        **ENDED,
         "variantId": "v1",
         "passed": False,
         "summary": {"total": 2, "passed": 1, "regressed": 1},
@@ -92,23 +91,15 @@ def test_there_are_exactly_the_twelve_kinds_of_the_specification():
 
 
 @pytest.mark.parametrize("kind", sorted(PAYLOADS))
-def test_every_kind_is_read_with_all_its_fields(kind):
+def test_every_kind_is_read_with_all_its_fields_and_those_that_nobody_knows(kind):
     body = delivery(kind)
     event = events.parse(body, sign(body, SECRET), SECRET)
     assert event.type == kind
     assert event.to_wire() == json.loads(body)
     assert not event.data.model_extra
-
-
-@pytest.mark.parametrize("kind", sorted(PAYLOADS))
-def test_fields_that_nobody_knows_are_kept(kind):
     event = events.read(delivery(kind, data={**PAYLOADS[kind], "novel": 1}, attempt=2))
     assert event.data.model_extra == {"novel": 1}
     assert event.model_extra == {"attempt": 2}
-
-
-def test_a_confounded_deployment_has_no_reduction():
-    assert events.read(delivery("deployment.confounded")).data.reduction_percent is None
 
 
 def test_a_body_that_was_changed_is_refused():
@@ -119,31 +110,16 @@ def test_a_body_that_was_changed_is_refused():
         events.parse(body + b" ", sign(body, SECRET), SECRET)
 
 
-def test_another_secret_is_refused():
-    body = delivery("prompt.deleted")
-    with pytest.raises(InvalidSignature, match="signature"):
-        events.parse(body, sign(body, "another"), SECRET)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_signed_body_that_is_no_event_is_refused():
+    for body in (
         delivery("prompt.created"),
         delivery("deployment.verified", data={}),
         delivery("prompt.deleted", data=None),
         delivery("prompt.deleted", timestamp="yesterday"),
-        b'{"type": "prompt.deleted"}',
-        b"[]",
-        b"null",
-        b"",
-        b"{",
-        b"\xff",
-        b"[" * 100_000,
-    ],
-)
-def test_a_signed_body_that_is_no_event_is_refused(body):
-    with pytest.raises(EventError, match="not an event of the API"):
-        events.parse(body, sign(body, SECRET), SECRET)
+        *(b'{"type": "prompt.deleted"}', b"[]", b"null", b"", b"{", b"\xff", b"[" * 100_000),
+    ):
+        with pytest.raises(EventError, match="not an event of the API"):
+            events.parse(body, sign(body, SECRET), SECRET)
 
 
 @pytest.mark.parametrize("vector", events.VECTORS, ids=lambda one: one.shows[:20])
@@ -183,16 +159,12 @@ def signed(**changes):
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("seconds", [-600, -1, 0, 1, 600])
-def test_an_event_within_the_tolerance_is_read(seconds):
-    now = NOW + timedelta(seconds=seconds)
-    assert events.parse(*signed(), SECRET, tolerance=600, now=now).id == "evt_1"
-    assert events.parse(*signed(), SECRET, tolerance=timedelta(minutes=10), now=now).id == "evt_1"
-
-
-@pytest.mark.parametrize("seconds", [-601, 601, 100_000_000])
+@pytest.mark.parametrize("seconds", [-601, 601])
 def test_an_event_outside_the_tolerance_is_refused(seconds):
     seen = events.SeenIds()
+    almost = NOW + timedelta(seconds=math.copysign(600, seconds))
+    for tolerance in (600, timedelta(minutes=10)):
+        assert events.parse(*signed(), SECRET, tolerance=tolerance, now=almost).id == "evt_1"
     with pytest.raises(ReplayedEvent, match=r"more than the tolerance away from now") as refused:
         events.parse(*signed(), SECRET, tolerance=600, now=NOW + timedelta(seconds=seconds), seen=seen)
     assert refused.value.event_id == "evt_1"
@@ -237,7 +209,7 @@ def test_threads_share_a_memory_and_one_of_them_has_the_event():
     assert [sum(column) for column in zip(*taken, strict=True)] == [1] * 500
 
 
-@pytest.mark.parametrize("secret", ["", " \t\n", "\ufeff\n", "\u200b", None, SECRET.encode()])
+@pytest.mark.parametrize("secret", ["", "\ufeff\n", None, SECRET.encode()])
 def test_a_secret_that_anybody_could_have_is_refused(secret):
     body = delivery("prompt.deleted")
     forged = hmac.new(b"", body, "sha256").hexdigest()
@@ -251,13 +223,11 @@ def test_a_secret_that_anybody_could_have_is_refused(secret):
             call()
 
 
-@pytest.mark.parametrize("signature", [None, "", "x", "0" * 64, sign(b"x", SECRET).encode(), 7])
-def test_a_missing_or_wrong_signature_is_told_apart_from_a_bad_body(signature):
-    with pytest.raises(InvalidSignature):
-        events.parse(delivery("prompt.deleted"), signature, SECRET)
-
-
-def test_a_decoded_body_is_refused_with_what_to_do():
+def test_a_missing_or_wrong_signature_is_told_apart_from_a_bad_body():
+    body = delivery("prompt.deleted")
+    for signature in (None, "", "x", "0" * 64, sign(b"x", SECRET).encode(), 7, sign(body, "another")):
+        with pytest.raises(InvalidSignature):
+            events.parse(body, signature, SECRET)
     with pytest.raises(EventError, match="Pass the raw body of the request as bytes"):
         events.parse("{}", "0" * 64, SECRET)
 
@@ -288,13 +258,6 @@ def test_the_comparison_takes_no_shortcut(monkeypatch):
         ({"preFixConversationCount": 200}, True),
         ({"preFixConversationCount": 40}, False),  # as many before as after: the ratio is right
         ({"issues": []}, False),
-        (
-            {
-                "issues": [{"issueId": "i", "beforeFailCount": 8, "afterFailCount": 0}],
-                "reductionPercent": 100.0,
-            },
-            False,
-        ),
         ({"issues": [{"issueId": "i", "beforeFailCount": 0, "afterFailCount": 3}]}, False),
         ({"reductionPercent": None}, False),
     ],

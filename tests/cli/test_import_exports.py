@@ -14,11 +14,8 @@ from support.shared_data import SHARED, needs_shared
 pytestmark = [needs_shared, pytest.mark.slow]
 
 EXPORTS = SHARED / "exports"
-# One for each tool; tests/transcripts read the others.
-FILES = (
-    *("chatgpt-conversations.json", "langfuse-observations.jsonl", "langsmith-runs.parquet", "messages.csv"),
-    *("openai-finetune-tools.jsonl", "phoenix-spans.parquet", "sharegpt.json"),
-)
+# One with names of prompts, one without system prompts, one of Parquet; tests/transcripts read the others.
+FILES = ("langfuse-observations.jsonl", "langsmith-runs.parquet", "messages.csv")
 
 
 def records(path):
@@ -78,25 +75,15 @@ def test_an_export_goes_from_the_file_to_the_table(run_command, lift, name):
     assert sum(shown.values()) == count
     assert shown == {one: len(lift.conversations(one)) for one in rows if len(lift.conversations(one))}
 
-    expected = set() if name.startswith(("messages", "chatgpt")) else set(system_prompts(records(path)))
+    expected = set() if name == "messages.csv" else set(system_prompts(records(path)))
     texts = set()
     for prompt_id in rows.values():
         texts |= set(lift.versions(prompt_id)["content"].dropna())
     assert texts == expected
-    assert bool(texts) != name.startswith(("messages", "chatgpt"))
+    assert bool(texts) != (name == "messages.csv")
 
 
 def test_scores_say_what_reads_them(run_command):
     code, said = run_command("import", EXPORTS / "langfuse-scores.jsonl", "--prompt", "Export scores")
     assert code == 1
     assert "lift.labels.read(FILE, PROMPT) reads these as labels" in said
-
-
-def test_a_folder_of_texts_goes_from_the_files_to_the_table(run_command, lift):
-    name = "multiline"
-    files = sorted((EXPORTS / "plain" / name).glob("*.txt"))
-    code, said = run_command("import", *files, "--prompt", f"Export {name}")
-    assert code == 0, said
-    assert f"{files[0]}: plain, 1 conversation; logged 1, already there 0" in said
-    assert re.search(rf"^Export {name}  {len(files)} ", said, re.MULTILINE)
-    assert len(lift.conversations(f"Export {name}")) == len(files)

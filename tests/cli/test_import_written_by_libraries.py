@@ -17,78 +17,28 @@ pytestmark = pytest.mark.slow
 PHOENIX_SYSTEM = 'You are kind.\n\tAlways "so".  '
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The folder with what a library has written; each runs once, in a process of its own."""
-    folders = {}
-
-    def write(library, module):
-        if importlib.util.find_spec(module.partition(".")[0]) is None:
-            pytest.skip(f"needs the package of {library}, which the extra test brings")
-        if library not in folders:
-            folders[library] = tmp_path_factory.mktemp(library)
-            program = [sys.executable, writing_libraries.__file__, library, str(folders[library])]
-            done = subprocess.run(
-                program,
-                env=clean_environment(),
-                capture_output=True,
-                text=True,
-                timeout=240,
-                check=False,
-                cwd=folders[library],
-            )
-            assert done.returncode == 0, done.stderr
-        return folders[library]
-
-    return write
-
-
 @pytest.mark.parametrize(
-    ("library", "module", "file", "system", "expected"),
+    ("module", "file", "system", "count", "model_calls", "tokens", "tools"),
     [
-        (
-            "mlflow",
-            "mlflow",
-            "written.jsonl",
-            writing_libraries.SYSTEM,
-            {"conversations": 1, "calls": 2, "tokens": 22, "metadata.channel": "web", "tools": 2},
-        ),
-        (
-            "mlflow",
-            "mlflow",
-            "written-table.jsonl",
-            writing_libraries.SYSTEM,
-            {"conversations": 1, "calls": 2, "tokens": 22, "metadata.channel": "web", "tools": 2},
-        ),
-        (
-            "inspect",
-            "inspect_ai",
-            "written.json",
-            writing_libraries.SYSTEM,
-            {"conversations": 2, "calls": 0, "tokens": 22, "metadata.channel": "web", "tools": 1},
-        ),
-        (
-            "inspect",
-            "inspect_ai",
-            "written.eval",
-            writing_libraries.SYSTEM,
-            {"conversations": 2, "calls": 0, "tokens": 22, "metadata.channel": "web", "tools": 1},
-        ),
-        (
-            "phoenix",
-            "phoenix.client",
-            "written.json",
-            PHOENIX_SYSTEM,
-            {"conversations": 1, "calls": 3, "tokens": 33, "metadata.channel": "web", "tools": 1},
-        ),
+        ("mlflow", "written.jsonl", writing_libraries.SYSTEM, 1, 2, 22, 2),
+        ("inspect_ai", "written.eval", writing_libraries.SYSTEM, 2, 0, 22, 1),
+        ("phoenix.client", "written.json", PHOENIX_SYSTEM, 1, 3, 33, 1),
     ],
 )
-def test_from_the_library_to_the_table(run_command, lift, written, library, module, file, system, expected):
-    path, prompt = written(library, module) / file, f"Written {library} {file}"
+def test_from_the_library_to_the_table(
+    run_command, lift, tmp_path, module, file, system, count, model_calls, tokens, tools
+):
+    library = module.partition(".")[0].partition("_")[0]
+    if importlib.util.find_spec(module.partition(".")[0]) is None:
+        pytest.skip(f"needs the package of {library}, which the extra test brings")
+    program = [sys.executable, writing_libraries.__file__, library, str(tmp_path)]
+    subprocess.run(
+        program, env=clean_environment(), capture_output=True, timeout=240, check=True, cwd=tmp_path
+    )
+    path, prompt = tmp_path / file, f"Written {library} {file}"
     code, said = run_command("import", path, "--prompt", prompt, "--verbose")
     assert code == 0, said
-    count = expected["conversations"]
-    calls = f", {expected['calls']} model calls" if expected["calls"] else ""
+    calls = f", {model_calls} model calls" if model_calls else ""
     assert re.search(rf"{count} conversations?{calls}; logged {count}", said), said
     # What is dropped is named, each field with its count.
     left_out = re.search(r"(\d+) fields? left out", said)
@@ -99,9 +49,6 @@ def test_from_the_library_to_the_table(run_command, lift, written, library, modu
 
     table = lift.conversations(prompt)
     assert len(table) == count
-    row = table.iloc[0]
-    assert row["tokens"] == expected["tokens"]
-    assert row["metadata.channel"] == expected["metadata.channel"]
-    assert row["tool_calls"] == expected["tools"]
+    assert table.iloc[0][["tokens", "metadata.channel", "tool_calls"]].tolist() == [tokens, "web", tools]
     # Byte for byte the text that the library was given.
     assert list(lift.versions(prompt)["content"]) == [system]

@@ -14,10 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from promptlift.cli import commands
-from promptlift.errors import ConfigError
 from promptlift.events import HEADER, VECTORS, sign
 from promptlift.service.store.database import Database
+from support.command_line import invoke
 from support.service_process import clean_environment, free_port, wait_until
 from support.tls_receiver import make_certificate, receiving
 from support.wire import Wire
@@ -89,18 +88,18 @@ def test_deliveries_are_verified_and_printed(listen):
             f"refused: The request has no signature: a delivery has the header {HEADER}",
             "refused: the body is not an event of the API",
         ]
-
-
-def test_a_body_moves_no_cursor_of_the_terminal(listen):
-    body = json.dumps(json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}).encode()
-    with listen(PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
-        assert listening.post(body, {HEADER: sign(body, VECTOR.secret)}) == 200
+        hostile = json.dumps(json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}).encode()
+        assert listening.post(hostile, {HEADER: sign(hostile, VECTOR.secret)}) == 200
         assert listening.lines[-1].endswith("evt�[2J��forged  signature valid")
 
 
 def test_old_events_are_refused_and_not_sent_again(listen, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(f"{VECTOR.secret}\n", encoding="utf-8")
+    forward = ("--forward", "http://127.0.0.1:1/")
+    with listen("--secret-file", secret, *forward) as listening:
+        assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 502
+        assert "could not be forwarded" in listening.lines[-1]
     with listen("--secret-file", secret, "--tolerance", 60) as listening:
         assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 200
         assert listening.lines[-1].startswith("refused: The event evt_1 is dated 2026-01-31T09:30:00+00:00")
@@ -120,12 +119,6 @@ def test_deliveries_are_forwarded_byte_for_byte_with_the_answer(listen):
         assert target.received[0].headers["x-service-signature"] == VECTORS[1].signature
 
 
-def test_a_target_that_is_not_there_has_the_delivery_sent_again(listen):
-    with listen("--forward", "http://127.0.0.1:1/", PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
-        assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 502
-        assert "could not be forwarded" in listening.lines[-1]
-
-
 def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
     certificate = make_certificate(tmp_path)
     running = start_service(env=certificate.trusted)
@@ -141,56 +134,29 @@ def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
         assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}, tls=context) == 401
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--forward", "ftp://x/"], "--forward must be an http:// or https:// address"),
-        (["--certificate", __file__], "cannot be used"),
-        (["--secret-file", "/nothing/here"], "No such file"),
-        (["--secret-file", os.devnull], "secret is empty"),
-        (["--secret-file", sys.executable], "is not UTF-8 text"),
-    ],
-)
-def test_what_cannot_work_is_said_in_one_line(options, message):
-    done = subprocess.run(
-        [sys.executable, "-m", "promptlift", "listen", "--port", "0", *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env=clean_environment({"PROMPTLIFT_WEBHOOK_SECRET": VECTOR.secret}),
-    )
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("secret", [None, "", " \t"])
-def test_without_a_secret_it_does_not_listen(secret, monkeypatch):
+def test_what_cannot_work_and_a_missing_secret_are_said_in_one_line(monkeypatch):
     monkeypatch.setattr("promptlift.cli.listening.EventServer", None)
-    if secret is not None:
+    for secret in ("", " \t"):
         monkeypatch.setenv("PROMPTLIFT_WEBHOOK_SECRET", secret)
-    with pytest.raises(ConfigError, match=r"secret is empty .* PROMPTLIFT_WEBHOOK_SECRET, or --secret-file"):
-        commands.listen()
+        code, said = invoke("listen")
+        assert (code, "secret is empty" in said, "--secret-file" in said) == (1, True, True)
+    monkeypatch.setenv("PROMPTLIFT_WEBHOOK_SECRET", VECTOR.secret)
+    for option, value, message in (
+        ("--forward", "ftp://x/", "--forward must be an http:// or https:// address"),
+        ("--secret-file", os.devnull, "secret is empty"),
+        ("--secret-file", sys.executable, "is not UTF-8 text"),
+    ):
+        code, said = invoke("listen", option, value)
+        assert (code, message in said, said.count("\n")) == (1, True, 1)
 
 
-def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path):
+def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path, monkeypatch):
     certificate = make_certificate(tmp_path)
     running = start_service(env=certificate.trusted)
     wire = Wire(running.base_url, running.key)
-    env = clean_environment({"PROMPTLIFT_BASE_URL": running.base_url, "PROMPTLIFT_API_KEY": running.key})
-
-    def command(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "promptlift", "webhooks", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env=env,
-        )
-
-    assert command("list").stdout == "There are no webhooks.\n"
+    monkeypatch.setenv("PROMPTLIFT_BASE_URL", running.base_url)
+    monkeypatch.setenv("PROMPTLIFT_API_KEY", running.key)
+    assert invoke("webhooks", "list") == (0, "There are no webhooks.\n")
     with receiving(certificate) as receiver:
         body = {"url": receiver.url, "events": ["conversation.created", "prompt.deleted"]}
         webhook = wire.ask("POST", "/webhooks", body).body["id"]
@@ -199,14 +165,13 @@ def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path):
             connection.exec_driver_sql("UPDATE webhooks SET status = 'failing'")
         database.close()
         conversation = wire.log(wire.add_prompt())
-        listed = command("list").stdout
-        assert listed == f"{webhook}  failing  {receiver.url}  conversation.created, prompt.deleted\n"
-        assert receiver.received == []
-        done = command("resume", webhook)
-        assert (done.returncode, done.stdout) == (
-            0,
-            f"The webhook {webhook} is active: waiting events are delivered now.\n",
+        assert (
+            invoke("webhooks", "list")[1]
+            == f"{webhook}  failing  {receiver.url}  conversation.created, prompt.deleted\n"
         )
+        assert receiver.received == []
+        said = f"The webhook {webhook} is active: waiting events are delivered now.\n"
+        assert invoke("webhooks", "resume", webhook) == (0, said)
         assert receiver.wait_for(1)[0].event["data"]["conversationId"] == conversation
-    missing = command("resume", "whk_none")
-    assert (missing.returncode, "Webhook not found" in missing.stderr) == (1, True)
+    code, said = invoke("webhooks", "resume", "whk_none")
+    assert (code, "Webhook not found" in said) == (1, True)

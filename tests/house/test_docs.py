@@ -62,8 +62,12 @@ def resolved(name: str) -> object:
     return getattr(importlib.import_module(module), own)
 
 
-def test_every_setting_is_documented():
+def test_every_setting_and_import_format_is_documented():
     """Every environment variable that the package reads is in the table of settings, and no other."""
+    from promptlift import transcripts
+
+    formats = set(re.findall(r"^\| `([a-z-]+)` \|", text_of("importing"), re.MULTILINE))
+    assert formats == set(transcripts.FORMATS)
     read = {
         name
         for path in modules()
@@ -72,14 +76,6 @@ def test_every_setting_is_documented():
     }
     told = set(re.findall(r"^\| `(PROMPTLIFT_[A-Z_]+)`", text_of("running"), re.MULTILINE))
     assert told == read
-
-
-def test_every_import_format_is_documented():
-    """The table of formats names each."""
-    from promptlift import transcripts
-
-    told = set(re.findall(r"^\| `([a-z-]+)` \|", text_of("importing"), re.MULTILINE))
-    assert told == set(transcripts.FORMATS)
 
 
 def test_the_page_of_columns_has_every_column_with_its_unit():
@@ -142,35 +138,24 @@ def test_pages_name_only_calls_that_there_are():
     assert not unknown
 
 
-def test_every_plot_and_widget_has_a_question():
+def test_every_plot_and_widget_has_a_question_and_every_plot_is_in_the_gallery_and_explained():
     """A picture that no question leads to is never found."""
     from promptlift import plots, widgets
 
     asked = text_of("questions")
     assert not [name for name in plots.__all__ if f"plots.{name}(" not in asked]
-    missing = [name for name in widgets.__all__ if f"widgets.{name}(" not in asked]
-    assert not missing
-
-
-def test_every_plot_is_in_the_gallery_and_explained():
-    """Each is drawn by code on one page, and another says how to read it."""
-    from promptlift import plots
-
+    assert not [name for name in widgets.__all__ if f"widgets.{name}(" not in asked]
     assert not [name for name in plots.__all__ if f"plots.{name}(" not in text_of("gallery")]
     assert not [name for name in plots.__all__ if f"`{name}`" not in text_of("reading-plots")]
 
 
-def test_the_files_of_the_contributors_page_are_there():
-    """A question leads to a file that there is."""
+def test_the_contributors_page_names_files_that_there_are_and_every_room():
+    """A question leads to a file; the map has the rooms of the package and of the service."""
     rows = re.findall(r"^\| [^|]+\? \| (.+) \|$", text_of("contributing"), re.MULTILINE)
     assert len(rows) == 10
     named = [name for row in rows for name in re.findall(r"`([\w/]+\.py)`", row)]
     assert len(named) == 10
     assert not [name for name in named if not (PACKAGE / name).exists()]
-
-
-def test_every_room_is_on_the_contributors_map():
-    """The map has the rooms of the package and of the service."""
     page = text_of("contributing")
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"service"}
     rooms |= {path.parent.name for path in (PACKAGE / "service").glob("*/__init__.py")}

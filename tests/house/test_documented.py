@@ -20,15 +20,17 @@ Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 # Rooms whose public functions an analyst calls: there every parameter is explained.
 ANALYST_ROOMS = (
-    "analysis",
-    "plots",
-    "report",
-    "transcripts",
-    "samples",
-    "local",
-    "widgets",
-    "workspace",
-    "__init__.py",
+    *(
+        "analysis",
+        "plots",
+        "report",
+        "transcripts",
+        "samples",
+        "local",
+        "widgets",
+        "workspace",
+        "__init__.py",
+    ),
 )
 
 
@@ -47,30 +49,21 @@ def public_parts(path: Path) -> list[tuple[str, Documented]]:
     return found
 
 
-def test_every_module_says_its_reason():
-    """Every module has a docstring that starts with a sentence."""
+def test_every_public_name_is_documented():
+    """Every module and every public function, class and method has a docstring whose first line is a sentence."""
     silent = [
         shown(path)
         for path in modules()
         if not re.match(r"\S[^\n]*[.:]", (ast.get_docstring(tree_of(path)) or "").strip())
     ]
-    assert not silent
-
-
-def test_every_public_name_is_documented():
-    """Every public function, class and method has a docstring whose first line is a sentence."""
-    silent = [
+    silent += [
         f"{shown(path)}: {name}"
         for path in modules()
         for name, node in public_parts(path)
         if not re.search(r"[.:?!]$", (ast.get_docstring(node) or "").strip().partition("\n")[0])
-        and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in decorators(node))
+        and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
     ]
     assert not silent
-
-
-def decorators(node: Documented) -> list[ast.expr]:
-    return list(node.decorator_list)
 
 
 def exported(path: Path) -> set[str] | None:

@@ -54,14 +54,6 @@ def test_folder_environment_streams_and_signals_are_its_own(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
-def test_who_is_killed_while_it_asks_ends_nobody_else():
-    fork_server._server.connection().close()
-    done = subprocess.run([*COMMAND, "--version"], capture_output=True, check=False)
-    assert done.returncode == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "extra", "can"),
     [

@@ -11,17 +11,7 @@ import pytest
 
 from support.source_tree import PACKAGE
 
-HEAVY = (
-    "pandas",
-    "numpy",
-    "httpx",
-    "matplotlib",
-    "pyarrow",
-    "scipy",
-    "starlette",
-    "sqlalchemy",
-    "tqdm",
-)
+HEAVY = ("pandas", "numpy", "httpx", "matplotlib", "pyarrow", "scipy", "starlette", "sqlalchemy", "tqdm")
 
 
 def loaded_by(code: str) -> set[str]:
@@ -31,24 +21,10 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import promptlift",
-        "import promptlift.schema",
-        "import promptlift.errors",
-        "import promptlift; promptlift.events; promptlift.errors",
-        "import promptlift; dir(promptlift)",
-    ],
-)
-def test_the_ground_floor_loads_nothing_heavy(code):
+def test_the_ground_floor_loads_nothing_heavy_and_connecting_loads_no_tables():
+    code = "import promptlift, promptlift.schema, promptlift.samples; promptlift.events; promptlift.errors; dir(promptlift)"
     assert loaded_by(code) == set()
-
-
-@pytest.mark.slow
-def test_connecting_loads_no_tables():
-    code = "import promptlift; promptlift.connect('http://localhost:1', 'key')"
-    assert loaded_by(code) == {"httpx"}
+    assert loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')") == {"httpx"}
 
 
 # Modules that the rooms above share; nobody reaches them as attributes of the package.

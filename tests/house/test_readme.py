@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import runpy
 import subprocess
 
 import pytest
@@ -13,20 +13,10 @@ from support.source_tree import ROOT
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def two_commands() -> list[str]:
-    """The commands as the checks take them from the README."""
-    spec = importlib.util.spec_from_file_location("readme_commands", ROOT / ".ci" / "readme_commands.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.commands(README)
-
-
 @pytest.mark.slow
 def test_there_are_two_commands_and_a_shell_can_read_them():
     """One sets up and runs the main job, one sets up and passes the tests; each is one line."""
-    commands = two_commands()
+    commands = runpy.run_path(str(ROOT / ".ci" / "readme_commands.py"))["commands"](README)
     assert len(commands) == 2
     for command in commands:
         assert "\n" not in command
@@ -43,8 +33,9 @@ def test_the_python_of_the_readme_compiles():
         compile(block, "README.md", "exec")
 
 
-def test_every_file_that_the_readme_links_is_there():
-    """Links to files of the project lead somewhere."""
+def test_the_readme_is_short_and_every_file_that_it_links_is_there():
+    """A stranger reads all of it."""
+    assert len(README.splitlines()) <= 125
     links = re.findall(r"\]\(([^)#:]+)\)", README)
     assert links
     assert not [link for link in links if not (ROOT / link).exists()]
@@ -61,8 +52,3 @@ def test_the_formats_and_commands_of_the_readme_are_there():
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     commands |= {group.name for group in app.registered_groups}
     assert set(re.findall(r"`promptlift ([a-z]+)", README)) <= commands
-
-
-def test_the_readme_is_short():
-    """A stranger reads all of it."""
-    assert len(README.splitlines()) <= 125

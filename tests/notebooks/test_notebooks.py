@@ -14,63 +14,23 @@ from support.source_tree import ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
-def notebook(request):
-    return nbformat.read(request.param, as_version=4)
-
-
-def outputs_of(notebook):
-    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-
-
-def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
-    names = [path.stem for path in NOTEBOOKS]
-    assert names == [
-        "00-your-data",
-        "01-first-look",
-        "02-your-own-logs",
-        "03-variant-review",
-        "04-compare-prompts",
-        "05-weekly-report",
-        "06-beyond-one-machine",
-        "07-can-i-trust-the-judge",
-    ]
-
-
-def test_a_notebook_was_run_from_top_to_bottom(notebook):
-    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1))
-    assert not [output for output in outputs_of(notebook) if output.output_type == "error"]
-    assert not [output for output in outputs_of(notebook) if output.get("name") == "stderr"]
-
-
-def test_a_notebook_explains_itself(notebook):
-    kinds = [cell.cell_type for cell in notebook.cells]
-    assert kinds[0] == "markdown"
-    assert kinds.count("markdown") >= kinds.count("code") / 2
-
-
-def test_a_notebook_shows_pictures_and_stays_small(notebook):
-    pictures = [output for output in outputs_of(notebook) if "image/png" in output.get("data", {})]
-    assert pictures
-    assert len(nbformat.writes(notebook)) < 600_000
-
-
-def test_a_notebook_that_a_program_ran_shows_no_live_view(notebook):
-    assert not [
-        one
-        for one in outputs_of(notebook)
-        if "application/vnd.jupyter.widget-view+json" in one.get("data", {})
-    ]
-
-
-def test_a_notebook_shows_no_key_and_no_place(notebook):
-    shown = "".join(
-        "".join(str(value) for kind, value in output.get("data", {}).items() if kind != "image/png")
-        + output.get("text", "")
-        for output in outputs_of(notebook)
-    )
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_was_run_from_top_to_bottom_and_shows_no_key_no_place_and_no_live_view(path):
+    notebook = nbformat.read(path, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert len(notebook.cells) - len(cells) >= len(cells) / 2, "it explains itself"
+    shown, kinds = "", set()
+    for output in (output for cell in cells for output in cell.outputs):
+        assert output.output_type != "error"
+        assert output.get("name") != "stderr"
+        data = output.get("data", {})
+        kinds |= set(data)
+        shown += output.get("text", "") + "".join(str(data[kind]) for kind in data if kind != "image/png")
+    assert "image/png" in kinds
+    assert "application/vnd.jupyter.widget-view+json" not in kinds
     assert not re.search(r"plk_|127\.0\.0\.1|/tmp|/home|/root", shown)
+    assert len(nbformat.writes(notebook)) < 600_000
 
 
 def test_a_notebook_with_a_wrong_number_fails(tmp_path):
@@ -79,26 +39,10 @@ def test_a_notebook_with_a_wrong_number_fails(tmp_path):
     code.outputs = [nbformat.v4.new_output("stream", name="stdout", text="41\n")]
     spoiled = nbformat.v4.new_notebook(cells=[code])
     nbformat.write(spoiled, tmp_path / "spoiled.ipynb")
+    program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    files = ["--confcutdir", ROOT, ROOT / "notebooks" / "conftest.py", tmp_path]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-c",
-            ROOT / "pyproject.toml",
-            "--confcutdir",
-            ROOT,
-            ROOT / "notebooks" / "conftest.py",
-            tmp_path,
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [*program, *files], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 1, done.stdout
     assert "1 failed" in done.stdout

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import sys
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 
 from promptlift import analysis
 
-
-def load_writer():
-    path = Path(__file__).with_name("make_task_results.py")
-    spec = importlib.util.spec_from_file_location("make_task_results", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["make_task_results"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-WRITER = load_writer()
+WRITER = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("make_task_results.py"))))
 
 
 def test_the_file_is_what_the_script_writes():

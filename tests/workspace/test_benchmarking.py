@@ -26,15 +26,10 @@ def begun(service):
         yield lift, found
 
 
-def test_it_waits_for_the_end(begun):
-    lift, found = begun
-    assert (found.status, found.name) == ("completed", "Two prompts")
-    assert [arm.name for arm in found.state.arms] == ["Benchmarked one", "Benchmarked two"]
-    assert found.wait().results == lift.benchmarks[found.id].results
-
-
 def test_tables_have_the_columns_that_are_described(begun):
     lift, found = begun
+    assert (found.status, found.name) == ("completed", "Two prompts")
+    assert found.wait().results == lift.benchmarks[found.id].results
     tables = {
         "benchmarks": lift.benchmarks(),
         "benchmark_arms": found.arms(),
@@ -49,16 +44,10 @@ def test_tables_have_the_columns_that_are_described(begun):
     row = tables["benchmarks"].set_index("benchmark_id").loc[found.id]
     assert (row["status"], row["arm_count"], row["conversations_done"]) == ("completed", 2, 24)
     assert (row["scenario_set_id"], row["scenario_count"]) == (found.scenario_set.id, 12)
-    assert len(tables["benchmark_conversations"]) == 24
     assert len(found.conversations(arm=1)) == 12
-
-
-def test_arms_are_those_of_the_conversations(begun):
-    _lift, found = begun
-    arms, held = found.arms(), found.conversations()
+    arms, held = tables["benchmark_arms"], found.conversations()
     rates = held.groupby("arm")["task_completed"].mean()
     assert arms["task_completion"].tolist() == pytest.approx(rates.tolist())
-    assert arms["input_tokens"].tolist() == pytest.approx(held.groupby("arm")["input_tokens"].mean().tolist())
     assert arms["difference"].iloc[1] == pytest.approx(100 * (rates[1] - rates[0]))
     assert arms["tokens_estimated"].all()
     assert arms.attrs["promptlift"]["rehearsal"]
@@ -90,16 +79,11 @@ def test_the_cheapest_that_is_not_worse_is_one_call(begun):
 
 
 def test_the_analysis_reads_a_benchmark_and_a_table_alike(begun):
-    _lift, found = begun
+    found = begun[1]
     one, other = analysis.benchmark(found.state), analysis.benchmark(found.arms())
     # Only the workspace knows the prompts' names.
     assert list(one["prompt"]) == [arm.prompt_id for arm in found.state.arms]
     assert one.drop(columns="prompt").equals(other.drop(columns="prompt"))
-    assert one.attrs["promptlift"]["table"] == "benchmark"
-    cheap = analysis.benchmark(found.state, prices={"gpt-4o": {"input": 1.0, "output": 4.0}})
-    assert cheap["cost_per_conversation"].tolist() == pytest.approx(
-        (one["cost_per_conversation"] / 2).tolist()
-    )
     with pytest.raises(promptlift.errors.FrameError, match=r"lift\.benchmarks\[benchmark_id\]\.arms"):
         analysis.benchmark(one[["name"]])
 
@@ -121,10 +105,8 @@ def test_the_same_set_models_and_versions(begun):
     assert (grown.scenario_set.version, grown.scenario_set.count) == (2, 14)
     before, after = (lift.scenarios(found.scenario_set.id, version=version) for version in (1, 2))
     assert after.head(12).equals(before)
-    prompt = lift.prompts().set_index("name").index.get_loc("Benchmarked one")
-    prompt_id = lift.prompts()["prompt_id"].iloc[prompt]
-    version = lift.versions(prompt_id)["version_id"].iloc[0]
-    both = lift.benchmark(prompt_id, versions=[version], scenarios=2, max_turns=1)
+    version = lift.versions("Benchmarked one")["version_id"].iloc[0]
+    both = lift.benchmark("Benchmarked one", versions=[version], scenarios=2, max_turns=1)
     assert len({arm.content for arm in both.state.arms}) == 1
 
 

