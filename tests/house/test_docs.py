@@ -80,11 +80,13 @@ def test_every_setting_and_import_format_is_documented():
 
 def test_the_page_of_columns_has_every_column_with_its_unit():
     """Every column of every table has its line, and every table the call that returns it."""
+    from promptlift import frames
     from promptlift.frames import describe_columns
     from promptlift.frames.layouts import call_of
     from promptlift.workspace import BenchmarkRun, Judges, OptimizationRun, Webhooks, Workspace
 
     owners = {
+        "frames": frames,
         "lift": Workspace,
         "lift.optimizations[optimization_id]": OptimizationRun,
         "lift.benchmarks[benchmark_id]": BenchmarkRun,

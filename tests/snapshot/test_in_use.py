@@ -20,8 +20,6 @@ TABLES = {
     "conversations": lambda lift, content: lift.conversations(content=content),
     "with insights": lambda lift, content: lift.conversations(insights=True, content=content),
     "of a status": lambda lift, content: lift.conversations(status="abandoned", content=content),
-    "issues": lambda lift, _content: lift.issues(),
-    "topics": lambda lift, _content: lift.topics("p1"),
     "messages": lambda lift, _content: lift.messages(),
 }
 

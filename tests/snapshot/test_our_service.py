@@ -91,8 +91,6 @@ CALLS = {
     "prompts": lambda lift: lift.prompts(),
     "messages": lambda lift: lift.messages(),
     "messages of a prompt": lambda lift: lift.messages("Sales"),
-    "issues": lambda lift: lift.issues(),
-    "topics": lambda lift: lift.topics("Support"),
     "versions": lambda lift: lift.versions("Sales"),
     "optimizations": lambda lift: lift.optimizations(),
     "variants": lambda lift: lift.variants(prompt_id="Support"),

@@ -147,7 +147,6 @@ def tables(folder):
     lift = promptlift.open_snapshot(folder)
     found = {
         "conversations": lift.conversations(insights=True),
-        "topics": lift.topics(),
         "prompts": lift.prompts(),
     }
     if lift.snapshot.manifest.content:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import promptlift
+from promptlift import frames
 from promptlift.errors import ConfigError, FrameError, IncompleteError, NotFound
 from promptlift.local import wait_for_insights
 from promptlift.workspace import NothingMatchesWarning
@@ -241,21 +242,20 @@ def test_an_empty_table_has_the_same_columns_and_no_filter_warns(ours):
     assert all(frame.dtypes == whole.dtypes[frame.columns])
 
 
-def test_issues_and_topics_are_long_tables_with_the_same_filters(ours):
-    found = ours.issues("Sales", where={"metadata.channel": "app"})
+def test_issues_and_topics_are_long_tables_of_conversations(ours):
+    read = ours.conversations("Sales", insights=True)
+    found = frames.issues_table(read)
     assert list(found.columns) == [
         *("conversation_id", "prompt_id", "prompt", "started_at", "kind", "title", "severity", "quote"),
     ]
-    read = ours.conversations("Sales", insights=True)
     assert found["title"].tolist() == [issue["title"] for issue in read["issues"][0]]
     assert found["quote"].tolist() == [issue["evidence"] for issue in read["issues"][0]]
-    about = ours.topics(["Sales", "Support"])
-    assert list(about.columns) == ["conversation_id", "prompt_id", "prompt", "started_at", "topic"]
     every = ours.conversations(["Sales", "Support"], insights=True)
+    about = frames.topics_table(every)
+    assert list(about.columns) == ["conversation_id", "prompt_id", "prompt", "started_at", "topic"]
     assert sorted(about["topic"]) == sorted(topic for topics in every["topics"] for topic in topics)
-    none = ours.issues("Support", until="2026-03-02")
+    none = frames.issues_table(ours.conversations("Support", until="2026-03-02", insights=True))
     assert [str(dtype) for dtype in none.dtypes] == [str(dtype) for dtype in found.dtypes]
-    assert found.attrs["promptlift"]["table"] == "issues"
 
 
 def test_prompts_are_created_and_changed_by_name(ours):

@@ -86,8 +86,6 @@ CALLS = {
     "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
     "Workspace.prompt_insights": lambda lift, one, _: insights_view(lift, one),
-    "Workspace.issues": lambda lift, one, _: len(lift.issues(one)) > 0,
-    "Workspace.topics": lambda lift, one, _: sorted(lift.topics(one)["conversation_id"]),
     "Workspace.update_prompt": lambda lift, one, _: lift.update_prompt(one, description="Same").id,
     "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
     "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
@@ -166,7 +164,7 @@ def test_a_name_is_taken_where_an_id_is_and_a_typo_names_what_was_meant(lift, pr
 
 
 # One of each way in which a call asks for the id.
-WAYS = ("conversations", "issues", "log", "pull", "optimize", "compare")
+WAYS = ("conversations", "log", "pull", "optimize", "compare")
 
 
 @pytest.mark.parametrize("call", [*(f"Workspace.{name}" for name in WAYS), "Labels.read", "Judges.verdicts"])

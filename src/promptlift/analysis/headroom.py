@@ -56,7 +56,7 @@ def headroom(
     conversations
         Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status`` and ``has_insights``.
     mentions
-        The issues as a long table, one row a mention, such as ``lift.issues()`` gives, instead of the lists; needed where an
+        The issues as a long table, one row a mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
         engine (DuckDB, Spark) has the conversations, and in the same engine.
     mode, confidence_mode
         Of the optimization that is thought of.

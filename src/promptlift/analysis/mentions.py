@@ -92,7 +92,7 @@ def issues(
         Table with ``conversation_id``, ``issues`` (a list of ``{"title", "severity"}`` for each conversation),
         ``task_completed`` and, if there, ``status`` and ``has_insights``.
     mentions
-        The issues as a long table, one row a mention, such as ``lift.issues()`` gives, instead of the lists; needed where an
+        The issues as a long table, one row a mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
         engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each issue then has a row for every group.
@@ -134,7 +134,7 @@ def topics(
         Table with ``conversation_id``, ``topics`` (a list of texts for each conversation), ``task_completed``
         and, if there, ``status`` and ``has_insights``.
     mentions
-        The topics as a long table, such as ``lift.topics()`` gives, instead of the lists; needed where an engine (DuckDB,
+        The topics as a long table, such as ``frames.topics_table(df)`` gives, instead of the lists; needed where an engine (DuckDB,
         Spark) has the conversations, and in the same engine.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each topic then has a row for every group.

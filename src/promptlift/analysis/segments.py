@@ -114,7 +114,7 @@ def segments(
         Column of true and false. Conversations in progress have no ``task_completed``. ``"verdict"`` is that of a judge where
         the table has both, such as verdicts joined to conversations.
     topics
-        The topics as a long table, one row a mention, such as ``lift.topics()`` gives, instead of a column of lists; needed
+        The topics as a long table, one row a mention, such as ``frames.topics_table(df)`` gives, instead of a column of lists; needed
         where an engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Columns to split by, ``"hour"`` for the hour of the day. By default all that can name a segment; sentiment,

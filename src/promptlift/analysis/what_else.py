@@ -74,7 +74,7 @@ def what_else(
     variant, control
         The two groups.
     issues, topics
-        Long tables, one row a mention, such as ``lift.issues()`` and ``lift.topics()`` give, instead of columns of lists. What
+        Long tables, one row a mention, such as ``frames.issues_table(df)`` and ``frames.topics_table(df)`` give, instead of columns of lists. What
         an engine (DuckDB, Spark) has only as lists is left out.
     outcome
         Column of true and false whose difference may be another in a segment.

@@ -331,6 +331,8 @@ _BENCHMARK: Final = "lift.benchmarks[benchmark_id]"
 # How tables are read whose call is not `lift.NAME()`.
 _CALLS: Final = {
     "conversations": "lift.conversations(prompt_id=…, insights=True)",
+    "issues": "frames.issues_table(conversations)",
+    "topics": "frames.topics_table(conversations)",
     "variants": "lift.variants(optimization_id)",
     "edits": "lift.edits(optimization_id)",
     "simulations": f"{_RUN}.simulations()",

@@ -6,12 +6,13 @@ import importlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from promptlift.client.api.group import given
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
-from promptlift.workspace.runs import Run, part
+from promptlift.workspace.runs import ResumableRun, part
 from promptlift.workspace.session import Room, Session
 from promptlift.workspace.unanswered import may_have_worked
 
@@ -26,35 +27,20 @@ if TYPE_CHECKING:
 __all__ = ["BenchmarkRun", "Benchmarks"]
 
 
-class BenchmarkRun(Run[Benchmark]):
+class BenchmarkRun(ResumableRun[Benchmark]):
     """A benchmark: the same fixed scenarios for several prompts, versions, variants or models.
 
     The methods :meth:`arms` and :meth:`conversations` return tables; ``bench.state.arms`` has the arms as the service sent them.
     """
 
     _noun = "benchmark"
+    _group = "benchmarks"
     _unit = "simulated conversations"
     _call = "lift.benchmarks[{}]"
     _endpoint = endpoints.BENCHMARKS_GET
 
     def _counts(self, state: Row) -> tuple[Any, Any]:
         return part(state, "progress", "conversationsDone"), part(state, "progress", "conversationsTotal")
-
-    def stop(self, reason: str | None = None) -> BenchmarkRun:
-        """Stop the benchmark; what was measured stays, and :meth:`resume` continues it.
-
-        Parameters
-        ----------
-        reason
-            Why, in words; kept with it.
-        """
-        self.state = self.client.benchmarks.stop(self.id, reason=reason)
-        return self
-
-    def resume(self) -> BenchmarkRun:
-        """Continue a benchmark that was stopped or failed, and repeat lost conversations; :meth:`wait` waits for the end."""
-        self.state = self.client.benchmarks.resume(self.id)
-        return self
 
     def delete(self) -> None:
         """Delete the benchmark with its conversations. Its scenario set stays."""
@@ -252,26 +238,16 @@ class Benchmarking(Session):
         ConfigError
             When there is nothing to compare.
         """
-        fields = {
-            "scenario_set": _scenario_set(scenario_set, scenarios),
-            "name": name,
-            "objective": objective,
-            "prices": None if prices is None else {model: dict(price) for model, price in prices.items()},
-            "max_turns": max_turns,
-            "seed": seed,
-        }
-        wanted = (
-            [dict(arm) for arm in arms]
-            if arms is not None
-            else self._arms(prompts, models, versions, variants)
-        )
+        fields = given(
+            scenario_set=_scenario_set(scenario_set, scenarios), name=name, objective=objective,
+            prices=prices and {model: dict(price) for model, price in prices.items()}, max_turns=max_turns, seed=seed,
+        )  # fmt: skip
+        wanted = self._arms(prompts, models, versions, variants) if arms is None else [*map(dict, arms)]
         if not wanted:
             raise ConfigError('Name prompts to compare, such as lift.benchmark(["Support", "Support 2"]).')
         hint = "It may have been started all the same: see lift.benchmarks()."
         with may_have_worked("the benchmark was started", hint):
-            begun = self.client.benchmarks.create(
-                arms=wanted, **{key: value for key, value in fields.items() if value is not None}
-            )
+            begun = self.client.benchmarks.create(arms=wanted, **fields)
         run = BenchmarkRun(self, begun)
         return run.wait() if wait else run
 
@@ -325,8 +301,8 @@ class Benchmarking(Session):
         versions: Sequence[str] | None,
         variants: Sequence[str] | None,
     ) -> list[Row]:
-        given = [prompts] if isinstance(prompts, str) else [*(prompts or [])]
-        ids = [self._names.known_id(one) for one in given]
+        named = [prompts] if isinstance(prompts, str) else prompts or []
+        ids = [self._names.known_id(one) for one in named]
         if versions is not None and len(ids) != 1:
             raise ConfigError(
                 "Versions belong to one prompt: name it, such as lift.benchmark('Support', versions=[…])."
@@ -339,13 +315,10 @@ class Benchmarking(Session):
         return [{**text, "llm_model": model} for text in texts for model in models]
 
 
-def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, scenarios: int | None) -> Row | None:
+def _scenario_set(named: str | ScenarioSet | Mapping[str, Any] | None, scenarios: int | None) -> Row | None:
     """Return the scenarios that a request asks for; ``None`` leaves them to the service."""
-    found: Row = {} if scenarios is None else {"count": scenarios}
-    if isinstance(given, ScenarioSet):
-        found |= {"id": given.id, "version": given.version}
-    elif isinstance(given, str):
-        found["id"] = given
-    elif given is not None:
-        found |= dict(given)
-    return found or None
+    if isinstance(named, ScenarioSet):
+        named = {"id": named.id, "version": named.version}
+    elif isinstance(named, str):
+        named = {"id": named}
+    return {**given(count=scenarios), **(named or {})} or None

@@ -19,7 +19,7 @@ from promptlift.workspace.session import frames
 from promptlift.workspace.snapshots.pulling import Pulling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date, datetime
 
     import pandas as pd
@@ -120,10 +120,10 @@ class ConversationTables(Pulling):
             versions), status, has_insights, created_at, started_at, title, n_turns, duration_s, tokens, input_tokens,
             output_tokens, cost, latency_ms, tool_calls, tool_errors, llm_model, company_name, source_id,
             insights_error (why there are no insights, or not yet; ``attrs["promptlift"]["insights_errors"]`` counts
-            the reasons; its ``agreement``, how far kept labels show that a model or learned judge is right: their number, the lower
-            end of the agreement and the majority's); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed,
-            quality, topics, summary, issues, insights_at, analyser; last a column ``metadata.…`` for each key of the
-            metadata, typed where all its values are of one type. Times are UTC.
+            the reasons; ``attrs["promptlift"]["agreement"]`` has the number of stored labels of a model or learned judge, the
+            lower end of its agreement with them, and that of the majority); with ``content`` also content; with ``insights`` also
+            sentiment, sentiment_score, task_completed, quality, topics, summary, issues, insights_at, analyser; last a column
+            ``metadata.…`` for each key of the metadata, typed if all its values have one type. Times are UTC.
 
         Raises
         ------
@@ -182,8 +182,9 @@ class ConversationTables(Pulling):
     def _conversations_table(
         self, prompt_ids: list[str | None], wanted: ConversationFilter, details: Wanted, *, status: str | None
     ) -> pd.DataFrame:
-        """Read the table of conversations from where the workspace has it."""
-        filters = recorded_filters(prompt_ids, wanted, status)
+        """Read the table of conversations from the snapshot in use, or from the service."""
+        prompts = prompt_ids[0] if len(prompt_ids) == 1 else prompt_ids
+        filters = {"prompt_id": prompts, "status": status, **wanted.record()}
         kept = self._from_snapshot(
             prompt_ids,
             lambda tables: tables.conversations(prompt_ids, wanted, details, status=status, filters=filters),
@@ -191,18 +192,21 @@ class ConversationTables(Pulling):
         )
         if kept is not None:
             return self._existing(kept, filters)
-        parts = _ConversationParts(
-            self._labels_of,
-            wanted,
-            insights=details.insights,
-            content=details.content,
-            sort=len(prompt_ids) > 1,
-        )
+        parts = frames().ConversationParts(insights=details.insights, content=details.content)
+        prompts_seen: set[str] = set()
+
+        def add(rows: list[dict[str, Any]]) -> None:
+            prompts_seen.update(filter(None, map(link_of, rows)))
+            parts.add(rows)
+
+        def whole() -> tuple[pd.DataFrame, dict[str, int]]:
+            frame, warnings = parts.whole(self._labels_of(prompts_seen))
+            if len(prompt_ids) > 1:
+                frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
+            return wanted.apply(frame), warnings
+
         return self._table_of_parts(
-            "conversations",
-            filters,
-            lambda on_part: self._read_each(details, on_part, prompt_ids, status=status),
-            parts,
+            "conversations", filters, lambda: self._read_each(details, add, prompt_ids, status), add, whole
         )
 
     def _with_agreement(self, conversations: pd.DataFrame) -> pd.DataFrame:
@@ -243,63 +247,6 @@ class ConversationTables(Pulling):
         """
         return self.client.conversations.get(conversation_id)
 
-    def issues(
-        self,
-        prompt_id: str | Sequence[str] | None = None,
-        *,
-        since: Time | None = None,
-        until: Time | None = None,
-        where: Mapping[str, Any] | None = None,
-        status: str | None = None,
-    ) -> pd.DataFrame:
-        """Return the issues of conversations, one row a mention, newest conversations first.
-
-        :func:`promptlift.analysis.issues` counts them by title.
-
-        Parameters
-        ----------
-        prompt_id, since, until, where, status
-            As for :meth:`conversations`; ``where`` may name columns of insights.
-
-        Returns
-        -------
-        DataFrame
-            conversation_id, prompt_id, prompt, started_at, kind (as the service says it, else ``issue``), title, severity
-            (``low``, ``medium``, ``high``), quote. Raises and warns as :meth:`conversations` does.
-        """
-        read = self.conversations(
-            prompt_id, since=since, until=until, where=where, status=status, insights=True
-        )
-        return _long(frames().issues_table(read), read, "issues")
-
-    def topics(
-        self,
-        prompt_id: str | Sequence[str] | None = None,
-        *,
-        since: Time | None = None,
-        until: Time | None = None,
-        where: Mapping[str, Any] | None = None,
-        status: str | None = None,
-    ) -> pd.DataFrame:
-        """Return the topics of conversations, one row a mention, newest conversations first.
-
-        :func:`promptlift.analysis.topics` counts them.
-
-        Parameters
-        ----------
-        prompt_id, since, until, where, status
-            As for :meth:`conversations`; ``where`` may name columns of insights.
-
-        Returns
-        -------
-        DataFrame
-            conversation_id, prompt_id, prompt, started_at, topic. Raises and warns as :meth:`conversations` does.
-        """
-        read = self.conversations(
-            prompt_id, since=since, until=until, where=where, status=status, insights=True
-        )
-        return _long(frames().topics_table(read), read, "topics")
-
     def messages(self, prompt_id: str | None = None) -> pd.DataFrame:
         """Return the messages of conversations, one row each.
 
@@ -322,11 +269,13 @@ class ConversationTables(Pulling):
         )
         if kept is not None:
             return self._existing(kept, filters)
+        parts = frames().Parts(frames().messages_table)
         return self._table_of_parts(
             "messages",
             filters,
-            lambda on_part: self._read(Wanted(content=True), on_part, **filters),
-            frames().Parts(frames().messages_table),
+            lambda: self._read(Wanted(content=True), parts.add, **filters),
+            parts.add,
+            parts.whole,
         )
 
     def usage(self) -> pd.DataFrame:
@@ -375,7 +324,6 @@ class ConversationTables(Pulling):
         wanted: Wanted,
         on_part: Callable[[list[dict[str, Any]]], None],
         prompt_ids: list[str | None],
-        *,
         status: str | None,
     ) -> RowsRead:
         """Read the conversations of several prompts, one prompt after the other."""
@@ -404,43 +352,6 @@ class ConversationTables(Pulling):
             return ConversationRead(transport, wanted, progress=move, on_part=on_part, **filters).run()
 
 
-class _ConversationParts:
-    """The table of conversations in parts, with the names of their prompts, filtered when all are there."""
-
-    def __init__(
-        self,
-        labels_of: Callable[[Iterable[str]], dict[str, str]],
-        wanted: ConversationFilter,
-        *,
-        insights: bool,
-        content: bool,
-        sort: bool,
-    ) -> None:
-        self._labels_of = labels_of
-        self._wanted = wanted
-        self._sort = sort
-        self._parts = frames().ConversationParts(insights=insights, content=content)
-        self._prompts: set[str] = set()
-
-    def add(self, rows: list[dict[str, Any]]) -> None:
-        self._prompts.update(filter(None, map(link_of, rows)))
-        self._parts.add(rows)
-
-    def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
-        frame, warnings = self._parts.whole(self._labels_of(self._prompts))
-        if self._sort:
-            frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
-        return self._wanted.apply(frame), warnings
-
-
-def recorded_filters(
-    prompt_ids: list[str | None], wanted: ConversationFilter, status: str | None
-) -> dict[str, Any]:
-    """Return the filters of a table of conversations as its attributes say them."""
-    prompts = prompt_ids[0] if len(prompt_ids) == 1 else prompt_ids
-    return {"prompt_id": prompts, "status": status, **wanted.record()}
-
-
 def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
     return RowsRead(
         [*before.rows, *more.rows],
@@ -450,9 +361,3 @@ def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
         before.dropped + more.dropped,
         {**before.facts, **more.facts},
     )
-
-
-def _long(table: pd.DataFrame, read: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Record on a long table how the conversations were read that it comes from."""
-    table.attrs["promptlift"] = {**read.attrs["promptlift"], "table": name, "rows": len(table)}
-    return table

@@ -296,6 +296,29 @@ class Run(Room, Generic[State]):
                 bar.close()
 
 
+class ResumableRun(Run[State]):
+    """A run that can be continued after it was stopped or failed: a benchmark, or a run of a judge."""
+
+    # The group of the client with the endpoints of the run.
+    _group: ClassVar[str]
+
+    def stop(self, reason: str | None = None) -> Self:
+        """Stop the run; its results stay, and :meth:`resume` continues it.
+
+        Parameters
+        ----------
+        reason
+            Why, in words; stored with the run.
+        """
+        self.state = getattr(self.client, self._group).stop(self.id, reason=reason)
+        return self
+
+    def resume(self) -> Self:
+        """Continue a run that was stopped or failed, and try again what was lost; :meth:`wait` waits for the end."""
+        self.state = getattr(self.client, self._group).resume(self.id)
+        return self
+
+
 def part(state: Any, *path: str) -> Any:
     """Return a part of an answer, as it was sent or as a model; ``None`` where it has another shape."""
     for name in path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.optimizations import read_offered
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
 # A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0
-
-
-class TableParts(Protocol):
-    """A table that is made a part at a time."""
-
-    def add(self, rows: list[dict[str, Any]], /) -> None:
-        """Take further rows."""
-
-    def whole(self) -> tuple[pd.DataFrame, dict[str, int]]:
-        """Return the table of all rows, and counts of unusable values by column."""
 
 
 class Session:
@@ -73,17 +63,18 @@ class Session:
         self,
         name: str,
         filters: dict[str, Any],
-        read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
-        parts: TableParts,
+        read: Callable[[], RowsRead],
+        add: Callable[[list[dict[str, Any]]], None],
+        whole: Callable[[], tuple[pd.DataFrame, dict[str, int]]],
     ) -> pd.DataFrame:
-        """Do the same while rows come, with parts that know how to become a table."""
+        """Do the same with a table that is made in parts while ``read`` hands them to ``add``."""
 
         def finished(rows: RowsRead) -> pd.DataFrame:
-            parts.add(rows.rows)
-            frame, warnings = parts.whole()
+            add(rows.rows)
+            frame, warnings = whole()
             return with_read_record(self._named(frame), name, filters, rows, warnings)
 
-        return self._existing(_read_or_finish(lambda: read(parts.add), finished), filters)
+        return self._existing(_read_or_finish(read, finished), filters)
 
     def _offered(
         self,
@@ -126,12 +117,9 @@ class Session:
         have all of a service that does not list them.
         """
         wanted = set(prompt_ids)
-        if not wanted:
-            return {}
-        try:
-            return self._names.labels(wanted)
-        except ApiError:
-            return {}
+        with contextlib.suppress(ApiError):
+            return self._names.labels(wanted) if wanted else {}
+        return {}
 
     def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
         """Return a table, unless it is empty because there is no such prompt."""

@@ -38,7 +38,6 @@ class Comparing(ConversationTables, PromptEditing):
         labels: Any = None,
         rectifier: Literal["own", "pooled"] = "own",
         level: float = 0.95,
-        tz: str = "UTC",
     ) -> Comparison:
         """Compare the second with the first: two prompts, versions, models, segments or periods.
 
@@ -63,8 +62,6 @@ class Comparing(ConversationTables, PromptEditing):
             ``analysis.compare``. The sentence then is what they make of the judge's numbers, which a note repeats.
         level
             Coverage of the interval; ``1 - level`` bounds the chance of a false verdict.
-        tz
-            Zone whose clock says the hour in segments.
 
         Returns
         -------
@@ -99,7 +96,14 @@ class Comparing(ConversationTables, PromptEditing):
         columns = _columns(by)
         names, table = self._two_groups(first, second, prompt, columns, read)
         parts = two_groups.answer(
-            table, names, outcome=outcome, level=level, tz=tz, by=columns, labels=labels, rectifier=rectifier
+            table,
+            names,
+            outcome=outcome,
+            level=level,
+            tz="UTC",
+            by=columns,
+            labels=labels,
+            rectifier=rectifier,
         )
         return Comparison(*parts)
 
@@ -138,10 +142,7 @@ class Comparing(ConversationTables, PromptEditing):
         *,
         until: Time | None = None,
         where: Mapping[str, Any] | None = None,
-        level: float = 0.95,
-        tz: str = "UTC",
         labels: Any = None,
-        rectifier: Literal["own", "pooled"] = "own",
     ) -> Comparison:
         """Compare the last seven days with the seven days before.
 
@@ -155,11 +156,7 @@ class Comparing(ConversationTables, PromptEditing):
             End of the week, a time (without a zone UTC); now by default.
         where
             Only conversations with these values, as for :meth:`conversations`.
-        level
-            Coverage of the interval.
-        tz
-            Zone whose clock says the hour in segments.
-        labels, rectifier
+        labels
             As for :meth:`compare`.
 
         Returns
@@ -188,14 +185,7 @@ class Comparing(ConversationTables, PromptEditing):
         if last is not None and last < week[0]:
             said = f"{said} The last conversation began at {last:%Y-%m-%d %H:%M} UTC; until= takes an earlier end."
         parts = two_groups.answer(
-            table,
-            names,
-            outcome="task_completed",
-            level=level,
-            tz=tz,
-            notes=(said,),
-            labels=labels,
-            rectifier=rectifier,
+            table, names, outcome="task_completed", level=0.95, tz="UTC", notes=(said,), labels=labels
         )
         return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
 
@@ -212,13 +202,11 @@ def _values(side: Any, columns: Sequence[str]) -> Sequence[Any]:
 
 
 def _one_prompt(prompt: str | Sequence[str]) -> str:
-    if isinstance(prompt, str):
-        return prompt
-    if len(prompt) != 1:
+    if not isinstance(prompt, str) and len(prompt) != 1:
         raise ConfigError(
             "Versions are those of one prompt; by= compares models or segments of several prompts."
         )
-    return prompt[0]
+    return prompt if isinstance(prompt, str) else prompt[0]
 
 
 def _check_prompt(name: Any) -> None:

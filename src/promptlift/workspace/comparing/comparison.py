@@ -107,31 +107,20 @@ class Comparison:
         column = next((name for name in ("rate", "mean") if name in row), None)
         level = 100 * self.table.attrs["promptlift"]["level"]
         form = "{:.1%}" if column == "rate" else "{:,.4g}"
-        corrected = {}
+        cells = {"Compared": str(row["variant"]), "with": str(row["control"])}
+        shown = "difference, points" if unit == "difference_points" else "difference"
         if "difference_points_corrected" in row and not math.isnan(row["difference_points_corrected"]):
-            low, high = (_signed(row[f"difference_points_corrected_{end}"]) for end in ("low", "high"))
-            corrected = {
-                "corrected by labels, points": f"{_signed(row['difference_points_corrected'])} ({low} to {high})",
-                "verdict": str(row["verdict"]),
-            }
-        cells = {
-            "Compared": str(row["variant"]),
-            "with": str(row["control"]),
-            **corrected,
-            **({} if corrected else {"verdict": str(row["verdict"])}),
-            "uncorrected, points"
-            if corrected
-            else "difference, points"
-            if unit == "difference_points"
-            else "difference": _signed(row[unit]),
-            f"{level:.4g} % interval": f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}",
-            **({column: f"{form.format(row[column])} of {row['n']:,}"} if column else {}),
-            **(
-                {"the other's": f"{form.format(row[f'{column}_control'])} of {row['n_control']:,}"}
-                if column
-                else {}
-            ),
-        }
+            value, low, high = (
+                _signed(row[f"difference_points_corrected{end}"]) for end in ("", "_low", "_high")
+            )
+            cells["corrected by labels, points"] = f"{value} ({low} to {high})"
+            shown = "uncorrected, points"
+        cells["verdict"] = str(row["verdict"])
+        cells[shown] = _signed(row[unit])
+        cells[f"{level:.4g} % interval"] = f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}"
+        if column:
+            cells[column] = f"{form.format(row[column])} of {row['n']:,}"
+            cells["the other's"] = f"{form.format(row[f'{column}_control'])} of {row['n_control']:,}"
         head = "".join(f"<th>{html.escape(name[0].upper() + name[1:])}</th>" for name in cells)
         body = "".join(f"<td>{html.escape(value)}</td>" for value in cells.values())
         return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{body}</tr></tbody></table>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.optimizations import not_offered
 from promptlift.client.reads.read_list import RowsRead
@@ -13,7 +13,7 @@ from promptlift.errors import NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.judges import JudgeRun
 from promptlift.workspace.judging.plan import BackfillPlan
-from promptlift.workspace.runs import Run, part
+from promptlift.workspace.runs import ResumableRun, part
 from promptlift.workspace.session import Room
 
 if TYPE_CHECKING:
@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Judges", "JudgingRun"]
 
-Answer = TypeVar("Answer")
-
 _PAGE: Final = 100
 
 
-class JudgingRun(Run[JudgeRun]):
+class JudgingRun(ResumableRun[JudgeRun]):
     """A judge at work: a backfill of logged conversations, or an alignment with labels."""
 
     _noun = "run"
+    _group = "judge_runs"
     _unit = "conversations judged"
     _call = "lift.judges.run({})"
     _endpoint = endpoints.JUDGE_RUNS_GET
@@ -46,22 +45,6 @@ class JudgingRun(Run[JudgeRun]):
     def _counts(self, state: Row) -> tuple[Any, Any]:
         done, failed, total = (part(state, "progress", name) for name in ("done", "failed", "total"))
         return (done + failed if isinstance(done, int) and isinstance(failed, int) else None), total
-
-    def stop(self, reason: str | None = None) -> JudgingRun:
-        """Stop the run; its verdicts stay, and :meth:`resume` continues it.
-
-        Parameters
-        ----------
-        reason
-            Why, in words; kept with it.
-        """
-        self.state = self.client.judge_runs.stop(self.id, reason=reason)
-        return self
-
-    def resume(self) -> JudgingRun:
-        """Continue a run that was stopped or failed; conversations that could not be judged are tried again."""
-        self.state = self.client.judge_runs.resume(self.id)
-        return self
 
 
 class Judges(Room):
@@ -117,12 +100,12 @@ class Judges(Room):
             The version: ``id``, ``name``, ``version``, ``question``, ``rubric``, ``examples`` …
         """
         given = None if examples is None else [_example(one) for one in examples]
-        return self._ask(
-            "create",
-            lambda: self._api.create(
+        try:
+            return self._api.create(
                 name=name, question=question, rubric=rubric, examples=given, llm_model=model
-            ),
-        )
+            )
+        except NotFound as error:
+            raise not_offered(error, "judges.create") from None
 
     def edit(
         self,
@@ -443,11 +426,7 @@ class Judges(Room):
         """
         judge_id = self.id_of(judge)
         prompt_id = None if prompt is None else self._names.known_id(prompt)
-        filters: dict[str, Any] = {
-            "version": version,
-            "all_versions": all_versions or None,
-            "prompt_id": prompt_id,
-        }
+        filters = {"version": version, "all_versions": all_versions or None, "prompt_id": prompt_id}
         return self._read_verdicts(judge_id, filters, {"judge": judge, **filters})
 
     def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
@@ -496,8 +475,10 @@ class Judges(Room):
         NotFound
             There is no such judge; the message has near names.
         """
-        rows = self._ask("list", lambda: _all_pages(self._api.list))
-        names: dict[str, str] = {row["id"]: row["name"] for row in rows}
+        try:
+            names: dict[str, str] = {row["id"]: row["name"] for row in _all_pages(self._api.list)}
+        except NotFound as error:
+            raise not_offered(error, "judges.list") from None
         if judge in names:
             return judge
         found = next((one for one, name in names.items() if name == judge), None)
@@ -506,12 +487,6 @@ class Judges(Room):
         near = difflib.get_close_matches(judge, names.values(), n=3)
         hint = f"Near names: {', '.join(near)}." if near else "lift.judges() has those there are."
         raise NotFound(f"There is no judge {judge!r:.80}. {hint}", status=404, code="NOT_FOUND")
-
-    def _ask(self, action: str, ask: Callable[[], Answer]) -> Answer:
-        try:
-            return ask()
-        except NotFound as error:
-            raise not_offered(error, f"judges.{action}") from None
 
 
 def _all_pages(ask: Callable[..., Page[Judge]]) -> list[Row]:

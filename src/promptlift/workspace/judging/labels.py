@@ -6,6 +6,7 @@ import getpass
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.client.api.group import given
 from promptlift.client.reads.optimizations import not_offered
 from promptlift.errors import NotFound, TranscriptError
 from promptlift.schema import endpoints
@@ -60,13 +61,11 @@ class Labels(Room):
         --------
         >>> analysis.completion(df, by="prompt", labels=lift.labels())  # doctest: +SKIP
         """
+        prompt_id = self._names.id_of_filter(prompt_id)
         filters = {
-            "prompt_id": self._names.id_of_filter(prompt_id),
-            "question": question,
-            "labeller": labeller,
-            "draw_id": draw_id,
+            "prompt_id": prompt_id, "question": question, "labeller": labeller, "draw_id": draw_id,
             "optimization_id": optimization_id,
-        }
+        }  # fmt: skip
         return self._offered("labels", endpoints.LABELS_LIST, asked=filters)
 
     def read(self, file: str | os.PathLike[str], prompt_id: str, *, name: str | None = None) -> pd.DataFrame:
@@ -108,10 +107,7 @@ class Labels(Room):
             if found is None:
                 continue
             row = rows.setdefault(found, {"conversation_id": found})
-            if label.task_completed is not None:
-                row["task_completed"] = label.task_completed
-            if label.sentiment is not None:
-                row["sentiment"] = label.sentiment
+            row |= given(task_completed=label.task_completed, sentiment=label.sentiment)
         if not rows:
             raise TranscriptError(
                 f"None of the {len(labels)} labels is of a conversation of {prompt_id!r}. Import the traces that they rate "

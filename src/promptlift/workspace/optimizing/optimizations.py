@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from promptlift.client.api.group import given
 from promptlift.client.reads.optimizations import read_optimizations
 from promptlift.errors import ConfigError
 from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
@@ -61,14 +62,16 @@ class Optimizations(Room):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        _check_status(status)
+        if status is not None and status not in OPTIMIZATION_STATUSES:
+            raise ConfigError(f"status must be one of {', '.join(OPTIMIZATION_STATUSES)}, not {status!r}.")
         found = self._names.id_of_filter(prompt_id)
         frame = self._table(
             "optimizations",
             lambda: self._read_optimizations(found, status),
             {"prompt_id": found, "status": status},
         )
-        frame.attrs["promptlift"]["rehearsal"] = _any_of(frame["rehearsal"])
+        known = frame["rehearsal"].dropna()
+        frame.attrs["promptlift"]["rehearsal"] = bool(known.any()) if len(known) else None
         if "completeness" in frame.attrs["promptlift"]:
             warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
         return frame
@@ -163,26 +166,23 @@ class Optimizing(VariantTables):
         NotFound
             When there is no such prompt; the message has near names.
         """
-        fields = {
-            "mode": mode,
-            "variant_count": variants,
-            "intent": {"hypothesis": intent} if isinstance(intent, str) else intent,
-            "persona_ids": None if persona_ids is None else _texts(persona_ids),
-            "seed": seed,
-            "rehearsal_seconds": rehearsal_seconds,
-            "search": search,
-            "candidates": None if candidates is None else handed_in(candidates),
-            "goal": None
-            if goal is None
-            else [{"measure": measure, "weight": weight} for measure, weight in goal.items()],
-            "simulate_tools": simulate_tools,
-        }
-        given = {name: value for name, value in fields.items() if value is not None}
+        fields = given(
+            mode=mode,
+            variant_count=variants,
+            intent={"hypothesis": intent} if isinstance(intent, str) else intent,
+            persona_ids=None if persona_ids is None else _texts(persona_ids),
+            seed=seed,
+            rehearsal_seconds=rehearsal_seconds,
+            search=search,
+            candidates=None if candidates is None else handed_in(candidates),
+            goal=goal and [{"measure": measure, "weight": weight} for measure, weight in goal.items()],
+            simulate_tools=simulate_tools,
+        )
 
         def trigger(found: str) -> Optimization:
             hint = f"It may have been triggered all the same: see lift.optimizations({found!r})."
             with may_have_worked("the optimization was triggered", hint):
-                return self.client.optimizations.create(prompt_id=found, **given)
+                return self.client.optimizations.create(prompt_id=found, **fields)
 
         run = OptimizationRun(self, self._names.call(prompt_id, trigger))
         return run.wait() if wait else run
@@ -250,10 +250,8 @@ class Optimizing(VariantTables):
 
         Parameters
         ----------
-        optimization_id
-            An id, or several.
-        prompt_id
-            Instead: all optimizations of a prompt, by its name or id.
+        optimization_id, prompt_id
+            As for :meth:`variants`.
 
         Returns
         -------
@@ -262,23 +260,9 @@ class Optimizing(VariantTables):
             made with it, operation (``add``, ``replace``, ``delete``), symptom, cause, anchor, text, won, lost, tied (cells
             of the search with the edit against without it), effect (points that it is worth by them), state (``kept``,
             ``pruned``, ``refused``), reason, in_winner, variant_ids (all variants that were made with it), n_evidence,
-            conversation_ids and quotes (lists, in the same order). Empty without a search.
-
-        Raises
-        ------
-        ConfigError
-            When neither or both of the arguments are given.
-        NotFound
-            When there is no optimization of that id, or no such prompt; the message has near names.
-        IncompleteError
-            When reading ended early; ``.fetched`` is the table of what was read.
+            conversation_ids and quotes (lists, in the same order). Empty without a search. Raises as :meth:`variants` does.
         """
         return self._table_of_variants("edits", _chosen(optimization_id, prompt_id), prompt_id)
-
-
-def _check_status(status: str | None) -> None:
-    if status is not None and status not in OPTIMIZATION_STATUSES:
-        raise ConfigError(f"status must be one of {', '.join(OPTIMIZATION_STATUSES)}, not {status!r}.")
 
 
 def _chosen(optimization_id: Any, prompt_id: str | None) -> list[str] | None:
@@ -303,12 +287,6 @@ def _chosen(optimization_id: Any, prompt_id: str | None) -> list[str] | None:
             f"optimization_id must be a run or its id, or several, not {optimization_id!r}. lift.optimizations() lists them."
         )
     return list(dict.fromkeys(ids))
-
-
-def _any_of(column: pd.Series[Any]) -> bool | None:
-    """Return whether any value is true; ``None`` where nothing is known."""
-    known = column.dropna()
-    return bool(known.any()) if len(known) else None
 
 
 def handed_in(candidates: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from promptlift.client.api.group import given
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.workspace.session import Session
@@ -74,17 +75,11 @@ class PromptEditing(Session):
                 f"There is a prompt {name!r} already ({', '.join(there)}). Choose another name, or change that one with "
                 "lift.update_prompt(…)."
             )
-        fields: dict[str, Any] = {
-            "llm_model": llm_model,
-            "description": description,
-            "tags": None if tags is None else list(tags),
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "objective": objective,
-            "outcome": outcome,
-        }
-        given = {field: value for field, value in fields.items() if value is not None}
-        made = self.client.prompts.create(name=name, content=content, **given)
+        fields = given(
+            llm_model=llm_model, description=description, tags=tags and [*tags], temperature=temperature,
+            max_tokens=max_tokens, objective=objective, outcome=outcome,
+        )  # fmt: skip
+        made = self.client.prompts.create(name=name, content=content, **fields)
         self._names.forget_list()
         self._names.note_id(made.id)
         return made
@@ -135,22 +130,16 @@ class PromptEditing(Session):
         ConfigError
             When nothing is to be changed, or several prompts have the name; the message lists their ids.
         """
-        fields: dict[str, Any] = {
-            "content": content,
-            "name": name,
-            "llm_model": llm_model,
-            "description": description,
-            "tags": None if tags is None else list(tags),
-            "temperature": temperature,
-            "max_tokens": max_tokens,
-            "objective": objective,
-            "outcome": outcome,
-            "status": status,
-        }
-        given = {field: value for field, value in fields.items() if value is not None}
-        if not given:
-            raise ConfigError(f"Nothing to change: give one of {', '.join(fields)}.")
-        changed = self._names.call(prompt_id, lambda found: self.client.prompts.update(found, **given))
+        fields = given(
+            content=content, name=name, llm_model=llm_model, description=description, temperature=temperature,
+            tags=None if tags is None else [*tags], max_tokens=max_tokens, objective=objective, outcome=outcome,
+            status=status,
+        )  # fmt: skip
+        if not fields:
+            raise ConfigError(
+                "Nothing to change: give content, name, llm_model, objective, outcome, status …"
+            )
+        changed = self._names.call(prompt_id, lambda found: self.client.prompts.update(found, **fields))
         self._names.forget_list()
         if outcome is not None:
             self._wait_for_verdicts(changed.id)
@@ -175,11 +164,12 @@ class PromptEditing(Session):
         NotFound
             When there is no such prompt, or the service does not offer this.
         """
-
-        def table(found: str) -> pd.DataFrame:
-            return self._offered("versions", endpoints.PROMPTS_VERSIONS, found, filters={"prompt_id": found})
-
-        return self._names.call(prompt_id, table)
+        return self._names.call(
+            prompt_id,
+            lambda found: self._offered(
+                "versions", endpoints.PROMPTS_VERSIONS, found, filters={"prompt_id": found}
+            ),
+        )
 
     def restore(
         self,
@@ -209,13 +199,8 @@ class PromptEditing(Session):
         NotFound
             When there is no such prompt or version, or the service does not offer this.
         """
-
-        def restore(found: str) -> RestoreAnswer:
-            return self.client.prompts.restore(
-                found, version_id=version_id, if_version_id=if_version_id, note=note
-            )
-
-        return self._names.call(prompt_id, restore)
+        fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
+        return self._names.call(prompt_id, lambda found: self.client.prompts.restore(found, **fields))
 
     def _wait_for_verdicts(self, prompt_id: str) -> None:
         """Wait until the conversations of a prompt have the verdicts of its new outcome, or for a minute."""
