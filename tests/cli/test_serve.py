@@ -162,8 +162,8 @@ def test_a_second_service_of_a_folder_is_refused_by_its_name_and_by_the_address_
 
 
 def test_a_public_address_says_what_plain_http_means(tmp_path):
-    process, lines = first_start(tmp_path, "--host", "0.0.0.0")
+    process, _ = first_start(tmp_path, "--host", "0.0.0.0")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
-    assert "over plain HTTP" in "".join(lines)
-    assert "TLS" in "".join(lines)
+    rest, _ = process.communicate(timeout=30)
+    assert "over plain HTTP" in rest
+    assert "TLS" in rest
