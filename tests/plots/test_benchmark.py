@@ -1,10 +1,12 @@
+"""The arms of a benchmark by their artists."""
+
 from __future__ import annotations
 
 import pytest
 
 from promptlift import analysis, plots
 from promptlift.schema.benchmarks import Benchmark
-from support.drawn import words
+from support.drawn import points, said, whiskers, words
 
 ARMS = [
     ("Now", "gpt-4o", 80.0, 4_000, 400),
@@ -37,71 +39,39 @@ def benchmark(**changes):
         "reference": 0, "margin": 5.0, "level": 0.95, "acceptable": [0, 1], "cheapest": None, "final": True,
         "warnings": [], "rehearsal": False,
     }  # fmt: skip
-    wire = {
-        "id": "bmk_1",
-        "name": "Which",
-        "status": "completed",
-        "rehearsal": False,
-        "results": results,
-        **changes,
-    }
-    return Benchmark.from_wire(wire)
+    wire = {"id": "bmk_1", "name": "Which", "status": "completed", "rehearsal": False, "results": results}
+    return Benchmark.from_wire(wire | changes)
 
 
-def test_points_and_whiskers_are_the_numbers_of_the_analysis():
-    table = analysis.benchmark(benchmark())
-    ax = plots.benchmark(benchmark())
-    drawn = {round(float(x), 6) for line in ax.lines if line.get_marker() == "o" for x in line.get_xdata()}
-    assert drawn == {0.0, -1.0, -20.0}
-    ends = {
-        tuple(segment[:, 0]) for lines in ax.collections for segment in lines.get_segments() if len(segment)
-    }
+def test_differences_have_intervals_verdicts_and_the_margin():
+    table, ax = analysis.benchmark(benchmark()), plots.benchmark(benchmark(), prices=PRICES)
+    assert {round(x, 6) for x, _ in points(ax, "o")} == {0.0, -1.0, -20.0}
     expected = table.loc[1:, ["difference_low", "difference_high"]].to_numpy().tolist()
-    assert {tuple(pair) for pair in expected} <= ends
-
-
-def test_the_reference_the_verdicts_and_the_margin_are_written():
-    ax = plots.benchmark(benchmark(), prices=PRICES)
-    text = " | ".join(words(ax))
-    for said in (
-        "Now: reference",
-        "Short: not worse",
-        "Cheap: worse",
-        "difference to Now",
-        "−5 points, the margin",
-    ):
-        assert said in text
-    assert "80.0% · 0.014 a conversation · 400 cells" in text
+    assert {tuple(pair) for pair in expected} <= {tuple(pair) for pair in whiskers(ax)}
+    for text in (
+        "Now: reference", "Short: not worse", "Cheap: worse", "difference to Now", "−5 points, the margin",
+        "80.0% · 0.014 a conversation · 400 cells",
+    ):  # fmt: skip
+        assert text in said(ax)
     assert any(line.get_linestyle() == "--" and line.get_xdata()[0] == -5.0 for line in ax.lines)
 
 
-def test_costs_are_drawn_with_the_cheapest_acceptable_arm():
+def test_costs_have_the_cheapest_acceptable_arm_or_tokens_where_a_price_is_missing():
     ax = plots.benchmark(benchmark(), prices=PRICES, value="cost")
-    text = " | ".join(words(ax))
-    assert "Short: not worse, the cheapest" in text
-    assert "currency of the prices" in text
-    xs = sorted(float(x) for line in ax.lines if line.get_marker() == "o" for x in line.get_xdata())
-    assert xs == pytest.approx([0.00048, 0.008, 0.014])
+    assert "Short: not worse, the cheapest" in said(ax)
+    assert "currency of the prices" in said(ax)
+    assert sorted(x for x, _ in points(ax, "o")) == pytest.approx([0.00048, 0.008, 0.014])
+    without = said(plots.benchmark(benchmark(), value="cost"))
+    assert "Tokens of a conversation" in without
+    assert "Not every arm has a price" in without
 
 
-def test_without_prices_tokens_are_drawn_and_said():
-    text = " | ".join(words(plots.benchmark(benchmark(), value="cost")))
-    assert "Tokens of a conversation" in text
-    assert "Not every arm has a price" in text
-
-
-def test_a_rehearsal_and_an_unfinished_benchmark_are_marked():
+def test_a_rehearsal_an_unfinished_benchmark_and_one_without_results_are_marked():
     unfinished = benchmark().results.to_wire() | {"final": False}
-    text = " | ".join(words(plots.benchmark(benchmark(rehearsal=True, results=unfinished))))
+    text = said(plots.benchmark(benchmark(rehearsal=True, results=unfinished)))
     assert "REHEARSAL" in text
     assert "has not completed" in text
-
-
-def test_without_results_the_axes_say_so():
     for value in ("difference", "cost"):
         assert "Nothing is measured yet" in words(plots.benchmark(benchmark(results=None), value=value))
-
-
-def test_an_unknown_value_is_refused():
     with pytest.raises(ValueError, match="'difference' or 'cost'"):
         plots.benchmark(benchmark(), value="height")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from matplotlib.colors import to_rgba
+from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
+from support.drawn import said
 from support.labelled import judged, label
 
 
@@ -17,14 +18,12 @@ def world():
     return table, label(analysis.label_plan(table, by="prompt", n=240), truth)
 
 
-def points(ax):
-    """Positions of the points on x and y, hollow and filled."""
-    background = to_rgba(ax.get_facecolor())
+def estimates(ax, axis=0):
+    """The hollow and the filled points along an axis."""
     found = {True: [], False: []}
     for line in ax.lines:
         if line.get_linestyle() == "None":
-            hollow = to_rgba(line.get_markerfacecolor()) == background
-            found[hollow] += list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+            found[same_color(line.get_markerfacecolor(), ax.get_facecolor())] += list(line.get_data()[axis])
     return found[True], found[False]
 
 
@@ -32,91 +31,72 @@ def title_of(ax):
     return ax.get_title("left").replace("\n", " ")
 
 
-def words(ax):
-    return " ".join(text.get_text() for text in [*ax.texts, *ax.figure.texts, ax.title]).replace("\n", " ")
+@pytest.mark.parametrize(
+    ("name", "options", "column", "text"),
+    [
+        ("compare", {"by": "prompt", "control": "old"}, "difference_points", "new: worse "),
+        ("segments", {"by": "prompt"}, "difference_points", "prompt: old · higher"),
+        (
+            "completion_trend",
+            {"freq": "MS"},
+            "rate",
+            "Hollow: as the judge says. Filled: corrected by 240 labels.",
+        ),
+    ],
+)
+def test_the_judges_estimate_is_hollow_and_the_corrected_one_filled(world, name, options, column, text):
+    table, labels = world
+    result = getattr(analysis, name)(table, labels=labels, **options)
+    ax = getattr(plots, name)(result)
+    hollow, filled = estimates(ax, axis=1 if column == "rate" else 0)
+    assert hollow == pytest.approx(result[column].tolist())
+    assert filled == pytest.approx(result[f"{column}_corrected"].dropna().tolist())
+    assert text in said(ax)
+    without = getattr(plots, name)(table, **options)
+    assert estimates(without)[0] == []
+    assert "labels" not in said(without)
 
 
-def test_a_comparison_has_the_judges_difference_hollow_and_the_corrected_one_filled(world):
+def test_a_corrected_difference_is_below_the_judges_and_inside_of_the_axes(world):
     table, labels = world
     result = analysis.compare(table, by="prompt", control="old", labels=labels)
     ax = plots.compare(result)
-    hollow, filled = points(ax)
-    assert [x for x, _ in hollow] == pytest.approx(result["difference_points"].tolist())
-    assert [x for x, _ in filled] == pytest.approx(result["difference_points_corrected"].tolist())
-    assert filled[0][1] < hollow[0][1]
+    (above,), (below,) = estimates(ax, axis=1)
+    assert below < above
     low, high = ax.get_xlim()
     assert low < result["difference_points_corrected_low"].iloc[0]
     assert high > result["difference_points_high"].iloc[0]
-    assert "new: worse " in words(ax)
-    assert "winner" not in words(ax).partition("Winner or worse")[0]
-    assert "Hollow: as the judge says. Filled: corrected by 240 labels." in words(ax)
 
 
-def test_a_trend_has_both_in_every_period_that_could_be_corrected(world):
+def test_what_could_not_be_corrected_is_said(world):
     table, labels = world
-    result = analysis.completion_trend(table, freq="MS", labels=labels)
-    hollow, filled = points(plots.completion_trend(result))
-    assert [y for _, y in hollow] == pytest.approx(result["rate"].tolist())
-    assert [y for _, y in filled] == pytest.approx(result["rate_corrected"].dropna().tolist())
-    weekly = analysis.completion_trend(table, freq="W", labels=labels.head(30))
-    ax = plots.completion_trend(weekly)
-    assert points(ax)[1] == []
-    assert "nothing could be corrected by labels. Not corrected: 4 of 4. Too few labels (" in words(ax)
+    ax = plots.completion_trend(table, freq="W", labels=labels.head(30))
+    assert estimates(ax)[1] == []
+    assert "nothing could be corrected by labels. Not corrected: 4 of 4. Too few labels (" in said(ax)
 
 
-def test_segments_have_both_and_the_verdict_of_the_labels(world):
+def test_titles_say_that_labels_correct_them_or_that_they_are_uncorrected(world):
     table, labels = world
-    result = analysis.segments(table, by="prompt", labels=labels)
-    ax = plots.segments(result)
-    hollow, filled = points(ax)
-    assert [x for x, _ in hollow] == pytest.approx(result["difference_points"].tolist())
-    assert [x for x, _ in filled] == pytest.approx(result["difference_points_corrected"].tolist())
-    assert "prompt: old · higher" in words(ax)
-
-
-def test_without_labels_a_plot_is_what_it_was(world):
-    table, _ = world
-    ax = plots.compare(table, by="prompt", control="old")
-    assert points(ax)[0] == []
-    assert "labels" not in words(ax)
-
-
-@pytest.mark.slow
-def test_titles_say_what_labels_say_or_that_it_is_uncorrected(world):
-    table, labels = world
-    compared = analysis.compare(table, by="prompt", control="old", labels=labels)
-    assert (
-        plots.compare(compared, title="auto")
-        .get_title("left")
-        .replace("\n", " ")
-        .startswith("Corrected by 240 labels: new completes")
-    )
-    # The judge sees the other one ahead: a title has the numbers that its verdict comes from.
-    segments = plots.segments(analysis.segments(table, by="prompt", labels=labels), title="auto")
-    assert re.match(
-        "Corrected by labels: “prompt: (old” completes .* more|new” completes .* less) ", title_of(segments)
-    )
     several = table.assign(prompt=table["prompt"].where(table.index % 4 != 0, "third"))
-    three = analysis.compare(several, by="prompt", control="old", labels=labels)
-    assert "new completes" in title_of(plots.compare(three, title="auto"))
-    assert " less than old" in title_of(plots.compare(three, title="auto"))
-    trend = analysis.completion_trend(table, freq="MS", labels=labels)
-    assert (
-        plots.completion_trend(trend, title="auto")
-        .get_title("left")
-        .startswith("Uncorrected, as the judge says: ")
-    )
+    for rows in (table, several):
+        ax = plots.compare(rows, by="prompt", control="old", labels=labels, title="auto")
+        assert re.search(
+            r"orrected by .*labels.* new completes .* less than old", title_of(ax).replace(":", "")
+        )
+    # The judge sees the other one ahead: a title has the numbers that its verdict comes from.
+    ax = plots.segments(table, by="prompt", labels=labels, title="auto")
+    said = "Corrected by labels: “prompt: (old” completes .* more|new” completes .* less) "
+    assert re.match(said, title_of(ax))
+    ax = plots.completion_trend(table, freq="MS", labels=labels, title="auto")
+    assert title_of(ax).startswith("Uncorrected, as the judge says: ")
 
 
-@pytest.mark.slow
 def test_an_overview_has_the_corrected_rate_beside_the_judges(world):
     table, labels = world
     table = table.assign(prompt_id=table["prompt"], issues=[[] for _ in range(len(table))])
     row = analysis.prompt_overview(table, labels=labels).iloc[0]
-    figure = plots.prompt_overview(table, labels=labels)
-    said = words(figure.axes[0])
-    assert "completed, as the judge says" in said
-    assert f"{row['rate_corrected']:.0%} corrected by 240 labels" in said
-    refused = words(plots.prompt_overview(table, labels=labels.drop(columns="chance")).axes[0])
+    text = said(plots.prompt_overview(table, labels=labels))
+    assert "completed, as the judge says" in text
+    assert f"{row['rate_corrected']:.0%} corrected by 240 labels" in text
+    refused = said(plots.prompt_overview(table, labels=labels.drop(columns="chance")))
     assert "not corrected by labels" in refused
-    assert "corrected" not in words(plots.prompt_overview(table).axes[0])

@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 
 from promptlift import analysis, plots
 from promptlift.plots.drill_down import drill_down_of
+from promptlift.plots.palette import MARKERS
+from support.drawn import points
 from support.every_plot import table
 from support.synthetic_versions import versions
 
@@ -27,19 +29,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def figures_are_closed():
-    yield
-    plt.close("all")
-
-
-def drawn_points(ax):
-    """How many estimates are drawn: the points of lines that have markers."""
-    return sum(
-        len(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None" and line.get_marker() not in ("", "None")
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("name", "options"), [(name, one) for name, several in CASES.items() for one in several]
 )
@@ -47,28 +36,21 @@ def test_each_mark_is_where_it_is_drawn_and_leads_to_as_many_conversations_as_it
     ax = getattr(plots, name)(DATA, **options)
     assert isinstance(ax, Axes)
     marks = drill_down_of(ax).marks
-    assert len(marks) == drawn_points(ax) > 0
-    seen = {(x, y) for line in ax.lines for x, y in zip(*line.get_data(), strict=True)}
+    seen = points(ax, *(set(MARKERS) - ({"D"} if "value" in options and name == "compare" else set())))
+    assert len(marks) == len(seen) > 0
     for mark in marks[:: max(1, len(marks) // 5)]:
         assert (mark.x, mark.y) in seen
         found = ax.conversations(*mark.key)
-        words = (
-            mark.words.rpartition("n = ")[2]
-            if "changes" not in name
-            else mark.words.rpartition("points, ")[2]
-        )
+        words = mark.words.rpartition("points, " if name == "changes" else "n = ")[2]
         counts = [int(part.partition(" of ")[0].replace(",", "")) for part in words.split(" then ")]
         assert len(found) == sum(counts), mark
         assert list(found.columns) == list(DATA.columns)
 
 
 def test_an_issue_is_named_as_the_issue_says():
-    gave_up = DATA.assign(
-        has_insights=True,
-        issues=[
-            [{"title": "User gave up", "severity": "high"}] if i % 4 == 0 else [] for i in range(len(DATA))
-        ],
-    )
+    issue = {"title": "User gave up", "severity": "high"}
+    issues = [[issue] if i % 4 == 0 else [] for i in range(len(DATA))]
+    gave_up = DATA.assign(has_insights=True, issues=issues)
     found = plots.issues(gave_up).conversations("User gave up")
     assert found["conversation_id"].tolist() == gave_up["conversation_id"][::4].tolist()
     assert found.index.tolist() == list(range(0, len(DATA), 4))
@@ -81,13 +63,8 @@ def test_a_trend_takes_any_time_in_the_period_and_the_group():
     week = ax.conversations("2026-02-05", "v1")
     assert set(week["prompt_id"]) == {"v1"}
     assert len(ax.conversations("2026-02-05")) == len(week) + len(ax.conversations("2026-02-05", "v2"))
-    mark = next(
-        one
-        for one in drill_down_of(ax).marks
-        if one.key[1] == "v1" and str(one.key[0]).startswith("2026-02-02")
-    )
-    assert mark.words.startswith("week from 02 Feb 2026 · v1: ")
-    assert mark.words.endswith(f"n = {len(week)}")
+    (said,) = (mark.words for mark in drill_down_of(ax).marks if "week from 02 Feb 2026 · v1: " in mark.words)
+    assert said.endswith(f"n = {len(week)}")
 
 
 def test_what_is_written_into_the_table_later_changes_nothing():

@@ -44,20 +44,21 @@ def test_a_figure_in_a_dark_style_stays_as_it_is():
         assert themed_svg(drawn()) is None
 
 
-def test_one_line_turns_it_on_and_off_in_a_notebook(monkeypatch):
+@pytest.fixture
+def formatter(monkeypatch):
+    """How a notebook shows what is in the last line of a cell."""
     from IPython.core.formatters import DisplayFormatter
 
     shell = SimpleNamespace(display_formatter=DisplayFormatter())
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    formatter = shell.display_formatter.formatters["text/html"]
+    return shell.display_formatter.formatters["text/html"]
+
+
+def test_one_line_turns_it_on_and_off_in_a_notebook(formatter, monkeypatch):
     plots.follow_notebook_theme()
-    figure = Figure()
-    assert formatter(figure).startswith('<div class="promptlift-figure">')
+    assert formatter(Figure()).startswith('<div class="promptlift-figure">')
     plots.follow_notebook_theme(follow=False)
-    assert formatter(figure) is None
-
-
-def test_outside_of_a_notebook_it_says_where_to_call_it(monkeypatch):
+    assert formatter(Figure()) is None
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
     with pytest.raises(RuntimeError, match="in a cell of JupyterLab"):
         plots.follow_notebook_theme()
@@ -79,11 +80,8 @@ def test_it_holds_when_it_is_turned_on_before_the_first_figure():
     assert "promptlift-figure" in shown["data"]["text/html"]
 
 
-def test_drawings_for_light_and_dark_pages_are_given_only_on_request(monkeypatch):
-    from IPython.core.formatters import DisplayFormatter
-
-    shell = SimpleNamespace(display_formatter=DisplayFormatter())
-    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+@pytest.mark.usefixtures("formatter")
+def test_drawings_for_light_and_dark_pages_are_given_only_on_request():
     figure = Figure()
     assert themed_pictures(figure) is None
     plots.follow_notebook_theme()

@@ -1,4 +1,4 @@
-"""Foreign text is made harmless, colours are told apart, and loading is light."""
+"""Foreign text is made harmless, names and colours are told apart, and loading is light."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ import itertools
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from promptlift import plots
-from promptlift.plots.theme import (
-    MARKERS,
-    MAX_GROUPS,
-    PALETTE,
-    PALETTE_ON_DARK,
-    columns_of,
-    distinct_names,
-    plain,
-)
-from support.every_plot import LONG
+from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, slots_of
+from promptlift.plots.theme import MAX_GROUPS, distinct_names, lines_of, plain
+from support.drawn import points
+from support.every_plot import HOSTILE, LONG, benchmark, table
 from support.synthetic_tables import conversations
+from support.synthetic_versions import simulations
 
+HEBREW = "שלום עולם"
 MARK = "\N{LEFT-TO-RIGHT MARK}"
+NAMES = ["Support", "Sales", "Billing", "Returns", "Onboarding", "Search"]
 
 
 @given(st.text(max_size=200))
@@ -42,24 +40,14 @@ def test_no_text_is_mathematics_or_breaks_the_line(text):
     assert "\n" not in shown
 
 
-@pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_name_is_said(missing):
-    assert plain(missing) == "not given"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["_hidden", "$x^2$", "$", r"\$a$", "", "a" * 400, "<b>&amp;</b>", "{0}%s\\n"]
-)
+@pytest.mark.parametrize("name", ["_hidden", "$x^2$", r"\$a$", "", "a" * 400, "<b>&amp;</b>{0}%s\\n"])
 def test_hostile_names_reach_legend_and_title_as_they_are(name):
-    table = conversations(60, prompts=[name, "other"])
-    for ax in (
-        plots.completion_trend(table, by="prompt_id", freq="MS"),
-        plots.sentiment_distribution(table, by="prompt_id"),
-    ):
-        ax.figure.canvas.draw()
-        assert any(text.get_text().startswith(plain(name, 28)) for text in ax.get_legend().get_texts())
-    figure = plots.prompt_overview(table, name)
+    hostile = conversations(60, prompts=[name, "other"])
+    ax = plots.sentiment_distribution(hostile, by="prompt_id")
+    ax.figure.canvas.draw()
+    assert any(text.get_text().startswith(plain(name, 28)) for text in ax.get_legend().get_texts())
+    figure = plots.prompt_overview(hostile, name)
     figure.canvas.draw()
     assert figure.texts[0].get_text() == plain(name or "All conversations", 54)
 
@@ -75,21 +63,92 @@ def test_names_that_start_and_end_alike_are_told_apart_by_their_middle():
     shown = distinct_names(LONG, 28)
     assert all(city in name for city, name in zip(("Amsterdam", "Berlin", "Copenhagen"), shown, strict=False))
     assert not any("(2)" in name for name in shown)
+    assert "Amsterdam" in plots.benchmark(benchmark(LONG, 60)).get_xlabel()
+    pairs = simulations(300, personas=4, scenarios=3)
+    for column in ("persona", "scenario"):
+        pairs[column] = [f"{LONG[0]} {text}" for text in pairs[column]]
+    drawn = [text.get_text() for text in plots.persona_scenario_heatmap(pairs).texts]
+    names = [text for text in drawn if text.startswith("Support")]
+    assert len(names) == len(set(names)) == 7
+
+
+def test_names_from_right_to_left_leave_the_numbers_around_them_in_order():
+    assert plain(HEBREW) == f"{MARK}{HEBREW}{MARK}"
+    ax = plots.changes(table(300, titles=(HEBREW, "Refund", "Wrong", "Long")), at="2026-02-10")
+    assert any(f"{HEBREW}{MARK}: " in text.get_text() for text in ax.texts)
+    lines = lines_of(f"Of 274 conversations, 22% have {HEBREW} and 42% have {HEBREW}", 150, "medium")
+    assert all(line.startswith(MARK) for line in lines if set(line) & set(HEBREW) - {" "})
+
+
+@pytest.mark.parametrize("room", [250, 480])
+def test_no_line_of_a_title_is_one_lonely_word(room):
+    said = "Of 274 conversations, 22% are negative (18% to 28%) and 42% are positive (36% to 48%)"
+    lines = lines_of(said, room, "medium", "bold")
+    assert " ".join(lines) == said
+    lengths = [len(line) for line in lines]
+    assert len(lines) > 1
+    assert all(abs(one - other) < 16 for one, other in itertools.pairwise(lengths))
 
 
 def test_characters_of_east_asia_take_two_columns():
-    assert columns_of("日本語") == 6
     assert plain("日本語" * 10, 10) == "日本語日…"
+    assert plain(None) == plain(float("nan")) == "not given"
 
 
-def test_every_group_of_a_picture_has_a_shape_of_its_own():
-    assert len(set(MARKERS)) == len(PALETTE) == MAX_GROUPS
+@pytest.mark.parametrize("name", ["issues", "sentiment_distribution"])
+@pytest.mark.parametrize("names", [HOSTILE, LONG], ids=["hostile", "long"])
+@pytest.mark.slow
+def test_a_legend_is_above_everything_that_is_drawn(name, names):
+    ax = getattr(plots, name)(table(100, names, HOSTILE[:4]), by="prompt_id", title="auto")
+    ax.figure.canvas.draw()
+    bottom = ax.get_legend().get_window_extent().y0
+    marks = [ax.transData.transform(point)[1] for point in points(ax)]
+    rows = [text.get_window_extent().y1 for text in ax.texts if text.xy[1] >= 0 and text.xy[0] in (0, 1)]
+    assert len(marks) > 2
+    assert max(marks) < bottom
+    assert max(rows, default=0) < bottom + 3
 
 
 @pytest.mark.parametrize("colors", [PALETTE, PALETTE_ON_DARK])
-def test_no_two_colours_of_a_palette_are_near(colors):
+def test_no_two_colours_of_a_palette_are_near_and_every_group_has_a_shape(colors):
+    assert len(set(MARKERS)) == len(colors) == MAX_GROUPS
     for one, other in itertools.combinations(colors, 2):
         assert sum((a - b) ** 2 for a, b in zip(to_rgb(one), to_rgb(other), strict=True)) > 0.05
+
+
+def by_name(names):
+    return pd.DataFrame(
+        {
+            "prompt": [name for name in names for _ in range(8)],
+            "status": "completed",
+            "task_completed": [number % 2 == 0 for _ in names for number in range(8)],
+            "sentiment": [["positive", "negative"][number % 2] for _ in names for number in range(8)],
+            "started_at": [*pd.date_range("2026-01-01", periods=8, tz="UTC")] * len(names),
+        }
+    )
+
+
+def colours(ax):
+    box = ax.get_legend()
+    shown = [text.get_text().rpartition(" (n")[0] for text in box.get_texts()]
+    return dict(zip(shown, [to_hex(handle.get_color()) for handle in box.legend_handles], strict=True))
+
+
+# A trend gives every group a lane of its own from four groups on.
+@pytest.mark.parametrize(("draw", "most"), [(plots.completion_trend, 3), (plots.sentiment_distribution, 6)])
+def test_the_colour_of_a_name_does_not_depend_on_the_order(draw, most):
+    every = colours(draw(by_name(NAMES[:most]), by="prompt"))
+    assert colours(draw(by_name(NAMES[:most][::-1]), by="prompt")) == every
+    assert len(set(every.values())) == len(every) == most
+    assert set(every.values()) <= {to_hex(color) for color in PALETTE}
+
+
+def test_a_name_has_its_colour_in_every_plot_and_process():
+    names = ["Support", "Search"]
+    pair = colours(plots.completion_trend(by_name(names), by="prompt"))
+    assert colours(plots.sentiment_distribution(by_name(names), by="prompt")) == pair
+    # By their digests, not by Python's hashes, which differ between processes.
+    assert slots_of(["Support", "Sales", "Billing", "Returns"], 6) == [2, 1, 0, 5]
 
 
 @pytest.mark.slow
