@@ -6,7 +6,8 @@ import pytest
 
 from promptlift.cli.reporting import period_of, report
 from promptlift.errors import ConfigError, NotFound
-from promptlift.report.renderers import pdf, suffixes
+from promptlift.report.renderers import suffixes
+from support.report_numbers import pdf_can_be_written
 from support.report_page import read_page
 from support.sentences import REPORT
 from support.service_process import wait_until
@@ -24,11 +25,8 @@ def names(lift):
     for number in range(2):
         name = f"Shell {number} of {id(lift)}"
         prompt = lift.client.prompts.create(name=name, content="Help.", llm_model="gpt-4o-mini")
-        records = [
-            {"content": f"User: Where is my Wobblefish {n}?\nAssistant: Here.\nUser: Thanks"}
-            for n in range(6)
-        ]
-        lift.log(records, prompt_id=prompt.id)
+        talks = [f"User: Where is my Wobblefish {n}?\nAssistant: Here.\nUser: Thanks" for n in range(6)]
+        lift.log([{"content": talk} for talk in talks], prompt_id=prompt.id)
         wait_until(
             lambda one=prompt.id: lift.conversations(prompt_id=one, insights=True)["has_insights"].all(),
             what="all conversations have insights",
@@ -39,11 +37,8 @@ def names(lift):
 
 def test_every_format_is_written_in_a_folder_that_is_made(base_url, names, tmp_path, capsys):
     for ending in suffixes():
-        if ending == ".pdf":
-            try:
-                pdf.check()
-            except ConfigError:
-                continue
+        if ending == ".pdf" and not pdf_can_be_written():
+            continue
         out = tmp_path / "new" / f"r{ending}"
         report([names[0]], out=out, base_url=base_url)
         assert out.stat().st_size > 300
@@ -59,12 +54,9 @@ def test_several_prompts_with_title_redacted_of_a_period(base_url, names, tmp_pa
     assert "last 7 days" in page.text
     assert "Wobblefish" not in page.source
     assert [tag for tag, _ in page.tags].count("article") == 2
-
-
-def test_an_unknown_prompt_is_said_to_be_unknown(base_url, tmp_path):
     with pytest.raises(NotFound, match="There is no prompt 'nobody'"):
-        report(["nobody"], out=tmp_path / "r.html", base_url=base_url)
-    assert list(tmp_path.iterdir()) == []
+        report(["nobody"], out=tmp_path / "x.html", base_url=base_url)
+    assert list(tmp_path.iterdir()) == [out]
 
 
 @pytest.mark.parametrize(

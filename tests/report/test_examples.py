@@ -1,49 +1,46 @@
-"""Which conversations are shown, and how much of them."""
+"""Which conversations are shown, and how much of them; which quotation stands for an issue."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pandas as pd
+import pytest
 
 from promptlift import report
+from support.report_numbers import document_of, exact_tables, texts_of
 from support.report_page import clock, conversations, read_page
 from support.sentences import REPORT
 
 
-def articles(page):
-    return [attrs["class"].split()[1] for tag, attrs in page.tags if tag == "article"]
+def section(made, name):
+    return next((one for one in made.sections if one.name == name), None)
 
 
-def write(table, path, prompt_id="p1", **options):
-    return read_page(report.write(table, prompt_id, path, clock=clock, **options))
+def examples(table, prompt_id="p1", **options):
+    found = section(document_of(table, prompt_id, clock=clock, **options), "examples")
+    return [] if found is None else list(found.transcripts)
 
 
-def test_failed_and_completed_conversations_are_shown_in_equal_number_different_issues_first(tmp_path):
-    page = write(conversations(60), tmp_path / "r.html")
-    assert articles(page) == ["failed"] * 3 + ["completed"] * 3
-    shown = [data for _, data in page.pieces if data.startswith("Problem ") and len(data) == len("Problem 0")]
-    # One in each of the three failed examples, besides the table and the picture.
-    assert {"Problem 0", "Problem 1", "Problem 2"} <= set(shown)
+def outcomes(shown):
+    return [one.outcome for one in shown]
 
 
-def test_when_one_kind_is_missing_the_other_fills_up(tmp_path):
-    table = conversations(20)
-    done = table[table["task_completed"].fillna(False)]
-    assert articles(write(done, tmp_path / "r.html")) == ["completed"] * 6
+def test_failed_and_completed_conversations_are_shown_in_equal_number_different_issues_first():
+    table = conversations(60)
+    shown = examples(table)
+    assert outcomes(shown) == ["failed"] * 3 + ["completed"] * 3
+    assert {dict(one.facts)["Issues"] for one in shown[:3]} == {"Problem 0", "Problem 1", "Problem 2"}
+    # When one kind is missing, the other fills up.
+    assert outcomes(examples(table[table["task_completed"].fillna(False)])) == ["completed"] * 6
+    assert examples(table, examples=0) == []
 
 
-def test_none_are_shown_when_none_are_wanted(tmp_path):
-    page = write(conversations(20), tmp_path / "r.html", examples=0)
-    assert articles(page) == []
-    assert "Examples" not in page.text
-
-
-def test_prompts_that_are_compared_take_turns(tmp_path):
+def test_prompts_that_are_compared_take_turns():
     table = pd.concat([conversations(15), conversations(15, prompt_id="p2")], ignore_index=True)
-    page = write(table, tmp_path / "r.html", ["p1", "p2"], examples=4)
-    ids = [data for tag, data in page.pieces if tag == "dd" and "-c0" in data]
-    assert sorted(one[:2] for one in ids) == ["p1", "p1", "p2", "p2"]
+    shown = examples(table, ["p1", "p2"], examples=4)
+    assert sorted(one.prompt for one in shown) == ["p1", "p1", "p2", "p2"]
 
 
 def test_long_conversations_are_shortened_visibly(tmp_path):
@@ -52,66 +49,113 @@ def test_long_conversations_are_shortened_visibly(tmp_path):
         for n in range(80)
     ]
     table = conversations(8).assign(content=json.dumps({"messages": messages}))
-    page = write(table, tmp_path / "r.html", examples=1)
+    page = read_page(report.write(table, "p1", tmp_path / "r.html", clock=clock, examples=1))
     assert REPORT["messages omitted"] in page.text
     assert REPORT["characters omitted"] in page.text
-    assert "turn 11 " in page.text
-    assert "turn 12 " not in page.text
-    assert "turn 71 " not in page.text
-    assert "turn 72 " in page.text
-
-
-def test_content_that_cannot_be_read_and_conversations_in_progress_are_passed_over(tmp_path):
-    table = conversations(40)
-    table.loc[::2, "content"] = '{"messages": 4}'
-    page = write(table, tmp_path / "r.html", examples=50)
-    assert len(articles(page)) == 18
-    for name in table.loc[table["status"] == "in_progress", "conversation_id"]:
-        assert name not in page.text
-
-
-def test_a_table_without_content_has_no_examples_and_says_so(tmp_path):
-    page = write(conversations(20, content=False), tmp_path / "r.html")
-    assert REPORT["no transcripts"] in page.text
-
-
-def test_examples_come_after_all_numbers_and_are_folded_after_two_lines(tmp_path):
-    page = write(conversations(20), tmp_path / "r.html", examples=1)
-    assert articles(page) == ["failed"]
-    sections = [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs]
-    assert sections[-1] == "examples"
-    # The first message is the title; the page needs no script to show the rest.
+    shown = {int(number) for number in re.findall(r"turn (\d+) ", page.text)}
+    assert shown == {*range(12), *range(72, 80)}
+    # After all numbers, and folded after two lines; the page needs no script to show the rest.
+    assert [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs][-1] == "examples"
     source = page.source[page.source.index('<section id="examples">') :]
-    summary = source[source.index("<summary>") : source.index("</summary>")]
-    assert summary.count('<span class="line"') == 2
-    assert "Answer" in summary
+    assert source[: source.index("</summary>")].count('<span class="line"') == 2
     assert source.index("</summary>") < source.index('<div class="turns">') < source.index("</details>")
     assert "<details open" not in source
 
 
-def tool_call(text, role="system"):
-    return {"role": role, "content": text}
+def test_content_that_cannot_be_read_and_conversations_in_progress_are_passed_over():
+    table = conversations(40)
+    table.loc[::2, "content"] = '{"messages": 4}'
+    shown = examples(table, examples=50)
+    assert len(shown) == 18
+    running = table.loc[table["status"] == "in_progress", "conversation_id"]
+    assert not {one.conversation_id for one in shown} & set(running)
+    without = document_of(table.drop(columns="content"), "p1", clock=clock)
+    assert REPORT["no transcripts"] in str(without.sections)
 
 
-def test_the_output_of_tools_is_shortened_and_of_people_not(tmp_path):
-    rows = ", ".join(f'{{"id": {n},\n   "state": "sent"}}' for n in range(90))
-    said = "please " * 60
+def test_the_output_of_tools_is_shortened_and_of_people_is_not():
+    def of_tool(text):
+        return {"role": "system", "content": text}
+
     messages = [
-        {"role": "user", "content": said},
-        tool_call('[tool call] find_orders({"name": "x"})', "assistant"),
-        tool_call(f"[tool result] [{rows}]"),
-        {"role": "assistant", "content": "All of them were sent."},
-        {"role": "user", "content": "Good"},
+        {"role": "user", "content": "Where is it?"},
+        of_tool('[tool call] find{"order": ' + "9" * 400 + "}"),
+        of_tool("[tool result] " + "8" * 400),
+        {"role": "assistant", "content": "7" * 400},
     ]
     table = conversations(8).assign(content=json.dumps({"messages": messages}))
-    page = write(table, tmp_path / "r.html", examples=1)
-    turns = [
-        attrs["class"] for tag, attrs in page.tags if tag == "div" and "turn " in f"{attrs.get('class')} "
-    ]
-    assert turns == ["turn user", "turn tool", "turn tool", "turn assistant", "turn user"]
-    shown = next(text for _, text in page.pieces if text.startswith("[tool result]"))
-    assert len(shown) <= 160
-    assert "\n" not in shown
-    assert said.strip() in page.text
-    lines = [text for tag, text in page.pieces if tag == "span" and "All of them" in text]
-    assert lines == [" All of them were sent."]
+    (shown,) = examples(table, examples=1)
+    assert [turn.role for turn in shown.turns] == ["user", "tool", "tool", "assistant"]
+    assert [len(turn.content) <= 161 for turn in shown.turns] == [True, True, True, False]
+    assert [turn.content[:3] for turn in shown.preview] == ["777"]
+
+
+def judged(*rows):
+    """Make conversations of (issues, status, completed, sentiment score)."""
+    table = conversations(len(rows))
+    table["issues"] = [found for found, *_ in rows]
+    table["status"] = pd.Categorical([row[1] for row in rows], ["completed", "abandoned", "in_progress"])
+    table["task_completed"] = pd.array([row[2] for row in rows], dtype="boolean")
+    return table.assign(sentiment_score=[row[3] for row in rows])
+
+
+def one(title, evidence, severity="high"):
+    return [{"title": title, "severity": severity, "evidence": evidence}]
+
+
+LONG = "I have been waiting for an answer since Monday and " * 6
+
+
+@pytest.mark.parametrize(
+    ("rows", "severity", "quote"),
+    [
+        (
+            [
+                (one("Late", "still typing"), "in_progress", None, -0.9),
+                (one("Late", "thanks, bye"), "completed", True, -0.8),
+                (one("Late", "Hello?"), "abandoned", False, -0.1),
+                (one("Late", "Why does nobody answer me?"), "abandoned", False, -0.6),
+            ],
+            "high",
+            "Why does nobody answer me?",
+        ),
+        # The worst severity goes before everything else.
+        (
+            [
+                (one("Late", "a bit slow", "low"), "abandoned", False, -0.9),
+                (one("Late", "I waited two days", "high"), "completed", True, 0.5),
+            ],
+            "high in 1 of 2",
+            "I waited two days",
+        ),
+        ([(one("Late", LONG), "abandoned", False, -0.5)], "high", LONG),
+    ],
+)
+def test_an_issue_is_quoted_where_it_is_clearest(rows, severity, quote):
+    (row,) = texts_of(section(document_of(judged(*rows), "p1", clock=clock), "issues").tables[0])
+    assert (row["issue"], row["severity"]) == ("Late", severity)
+    # A quotation is cut at a word.
+    kept = row["evidence"].removeprefix("“").removesuffix("”").removesuffix("…")
+    assert len(kept) <= 180
+    assert f"{quote} ".startswith(f"{kept} ")
+
+
+@pytest.mark.usefixtures("draws")
+def test_long_titles_in_a_figure_are_cut_and_stay_different():
+    titles = ["A" * 120, "A" * 119 + "B", "Short"]
+    table = judged(*((one(title, "x"), "abandoned", False, 0.0) for title in titles))
+    (figure,) = section(document_of(table, "p1", clock=clock, examples=0), "issues").figures
+    shown = re.findall(r">(A+…A+B?)<", figure.paint("narrow"))
+    assert len(shown) == len(set(shown)) == 2
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+def test_each_prompt_has_a_column_of_issues_and_its_own_quotation_below(redacted):
+    table = pd.concat([conversations(40, prompt_id=name) for name in ("p1", "p2")], ignore_index=True)
+    made = document_of(table, ["p1", "p2"], clock=clock, redacted=redacted)
+    beside, below = section(made, "issues").tables
+    labels = ["Issue", "Severity", "p1", "p2", *([] if redacted else ["For example"])]
+    assert [column.label for column in beside.columns] == labels
+    assert len(below.rows) == 2 * len(beside.rows)
+    exact = exact_tables(made)["issues"]
+    assert ("evidence" in exact) == (not redacted)

@@ -41,11 +41,16 @@ OWN_TAGS = set(
 )
 MARKDOWN_TAGS = set("h1 h2 h3 p ul li table thead tbody tr th td strong em blockquote br hr".split())  # noqa: SIM905
 MARKDOWN_TAGS |= {"details", "summary"}
-FORMULA_SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
+# What a PDF may do.
+ACTIONS = {"/JS", "/JavaScript", "/AA", "/OpenAction", "/URI", "/Launch", "/EmbeddedFile", "/EF", "/GoToR"}
 
 
 def encodable(payload):
     return payload.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def talk(messages):
+    return json.dumps({"messages": messages})
 
 
 # A few payloads a report: all of them are shown in it. The first is also its title, and the name of its prompt.
@@ -58,16 +63,8 @@ def poisoned(payloads):
     table = conversations(6 * len(payloads), prompt_id="p1")
     texts = payloads * 6
     safe = [encodable(text) for text in texts]
-    table["content"] = [
-        json.dumps(
-            {
-                "messages": [
-                    {"role": role, "content": text} for role in ("user", "assistant", "system", "user")
-                ]
-            }
-        )
-        for text in safe
-    ]
+    roles = ("user", "assistant", "system", "user")
+    table["content"] = [talk([{"role": role, "content": text} for role in roles]) for text in safe]
     table["issues"] = [
         [{"title": text or " ", "severity": "high", "evidence": text}, {"title": "Known", "severity": "low"}]
         for text in texts
@@ -118,12 +115,8 @@ def test_payloads_become_text_and_nothing_else(group):
 
 
 def nothing_invisible(text):
-    odd = {
-        char
-        for char in text
-        if unicodedata.category(char) in {"Cc", "Cf", "Cs"} and char not in "\n\t\r\u00ad\u200d\u200c"
-    }
-    assert odd == set()
+    odd = {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs"}}
+    assert odd <= set("\n\t\r\u00ad\u200d\u200c")
     assert not re.search("[\u0300-\u036f]{4}", text)
 
 
@@ -132,11 +125,8 @@ def test_no_cell_of_a_workbook_does_anything(group):
     data = rendered(GROUPS[group], "xlsx")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-        assert not [
-            name
-            for name in names
-            if re.search(r"external|vba|macro|embed|activex|connection|media", name, re.IGNORECASE)
-        ]
+        forbidden = r"external|vba|macro|embed|activex|connection|media"
+        assert not [name for name in names if re.search(forbidden, name, re.IGNORECASE)]
         # The only drawings are the charts, and they refer to nothing but their own sheet.
         assert all(re.search(r"/drawing\d\.xml(\.rels)?$", name) for name in names if "drawing" in name)
         charts = [archive.read(name).decode("utf-8") for name in names if "/charts/" in name]
@@ -144,10 +134,7 @@ def test_no_cell_of_a_workbook_does_anything(group):
             assert set(re.findall(r"<c:f>('[^']*'!)?", chart)) == {"'Chart data'!"}
         for name in names:
             part = archive.read(name).decode("utf-8")
-            assert "<f>" not in part
-            assert "<f " not in part
-            assert "<hyperlink" not in part
-            assert "TargetMode" not in part
+            assert not re.search("<f>|<f |<hyperlink|TargetMode", part)
     book = openpyxl.load_workbook(io.BytesIO(data))
     for sheet in book:
         assert sheet.freeze_panes == "A2"
@@ -182,23 +169,15 @@ def test_markdown_shows_payloads_as_text(group):
     assert len(text) < 300_000
 
 
-def all_payloads(folder):
+def all_payloads():
     """Conversations in which every payload is said, and is the title of an issue somewhere."""
     table = conversations(len(PAYLOADS))
     texts = [encodable(payload) for payload in PAYLOADS]
-    contents = []
-    for start in range(len(texts)):
-        said = [texts[(start + step) % len(texts)] for step in range(20)]
-        contents.append(
-            json.dumps(
-                {
-                    "messages": [
-                        {"role": ("user", "assistant")[n % 2], "content": one} for n, one in enumerate(said)
-                    ]
-                }
-            )
-        )
-    table["content"] = contents
+    roles = ("user", "assistant")
+    table["content"] = [
+        talk([{"role": roles[n % 2], "content": texts[(start + n) % len(texts)]} for n in range(20)])
+        for start in range(len(texts))
+    ]
     table["task_completed"] = pd.array([n % 2 == 0 for n in range(len(table))], dtype="boolean")
     table["status"] = "completed"
     return table
@@ -207,7 +186,7 @@ def all_payloads(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("needs_pdf")
 def test_a_pdf_holds_payloads_as_text_within_its_pages(tmp_path):
-    table = all_payloads(tmp_path)
+    table = all_payloads()
     chosen = PAYLOADS[::4]
     table["issues"] = [
         [{"title": chosen[n % 8], "severity": "high", "evidence": chosen[-1 - n % 8]}]
@@ -219,24 +198,13 @@ def test_a_pdf_holds_payloads_as_text_within_its_pages(tmp_path):
     for number in range(1, reader.trailer["/Size"]):
         entry = reader.get_object(number)
         keys = set(entry) if isinstance(entry, dict) else set()
-        assert not keys & {
-            "/JS",
-            "/JavaScript",
-            "/AA",
-            "/OpenAction",
-            "/URI",
-            "/Launch",
-            "/EmbeddedFile",
-            "/EF",
-            "/GoToR",
-        }
+        assert not keys & ACTIONS
     for page in reader.pages:
         assert "/Annots" not in page
     pdftotext = shutil.which("pdftotext")
     if pdftotext:
-        boxes = subprocess.run(
-            [pdftotext, "-bbox", path, "-"], check=True, capture_output=True, text=True
-        ).stdout
+        command = [pdftotext, "-bbox", path, "-"]
+        boxes = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         places = re.findall(
             r'<word xMin="([-\d.]+)" yMin="([-\d.]+)" xMax="([-\d.]+)" yMax="([-\d.]+)"', boxes
         )
@@ -253,30 +221,21 @@ def soffice():
 needs_spreadsheet = pytest.mark.skipif(soffice() is None, reason="LibreOffice is not on this machine")
 
 
-def converted(path, to, folder, *more):
-    """Open a file in a real spreadsheet program and save it in another format."""
-    command = [
-        soffice(),
-        f"-env:UserInstallation={(folder / 'profile').as_uri()}",
-        "--headless",
-        "--norestore",
-    ]
-    subprocess.run(
-        [*command, *more, "--convert-to", to, "--outdir", str(folder / "out"), str(path)],
-        check=True,
-        capture_output=True,
-        timeout=240,
-    )
-    return sorted((folder / "out").iterdir())
-
-
 @pytest.mark.slow
 @needs_spreadsheet
 def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(tmp_path):
-    table = all_payloads(tmp_path)
+    table = all_payloads()
     path = report.write(table, "p1", tmp_path / "r.xlsx", clock=clock, examples=50)
     every_sheet = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1"
-    files = converted(path, every_sheet, tmp_path)
+    command = [
+        soffice(),
+        f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}",
+        "--headless",
+        "--norestore",
+    ]
+    command += ["--convert-to", every_sheet, "--outdir", str(tmp_path / "out"), str(path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=240)
+    files = sorted((tmp_path / "out").iterdir())
     book = openpyxl.load_workbook(path)
     assert [file.stem.partition("-")[2] for file in files] == sorted(book.sheetnames)
     shown = next(file for file in files if file.stem.endswith("Examples"))
@@ -290,7 +249,7 @@ def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(t
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")
 def test_a_browser_runs_nothing_of_it(tmp_path):
-    table = all_payloads(tmp_path)
+    table = all_payloads()
     table["issues"] = [
         [{"title": PAYLOADS[(n + k) % 29], "severity": "high", "evidence": PAYLOADS[n]} for k in range(8)]
         for n in range(len(table))
@@ -309,16 +268,6 @@ def test_a_browser_runs_nothing_of_it(tmp_path):
     assert not re.search(r"<(script|iframe|img|a|body on)\b", dom)
 
 
-def made_of(names):
-    """Return a winner with an edit of each of these texts."""
-    edits = [
-        {"id": f"e{n}", "operation": "replace", "anchor": name, "text": name, "symptom": name, "state": "kept",
-         "evidence": [{"conversationId": name, "quote": name}]}
-        for n, name in enumerate(names)
-    ]  # fmt: skip
-    return {"id": "var_0", "isWinner": True, "generation": 1, "edits": edits}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(ENCODABLE), 60))
 def test_names_of_variants_become_text(start):
@@ -326,24 +275,23 @@ def test_names_of_variants_become_text(start):
     one = {"id": "opt_1", "promptId": "p1", "status": "completed", "createdAt": "2026-03-01T10:00:00Z"}
     one |= {"results": {"winnerSelected": True, "winningVariantId": "var_0", "lift": 5.0}}
     rows = [
-        {
-            "id": f"var_{n}",
-            "name": name,
-            "isOriginal": n == len(names) - 1,
-            "stage": "confirm",
-            "metrics": {"taskCompletion": 60.0},
-            "lift": 5.0 + n,
-            "warnings": [name],
-        }
+        {"id": f"var_{n}", "name": name, "isOriginal": n == len(names) - 1, "stage": "confirm",
+         "metrics": {"taskCompletion": 60.0}, "lift": 5.0 + n, "warnings": [name]}
         for n, name in enumerate(names)
-    ]
+    ]  # fmt: skip
+    edits = [
+        {"id": f"e{n}", "operation": "replace", "anchor": name, "text": name, "symptom": name, "state": "kept",
+         "evidence": [{"conversationId": name, "quote": name}]}
+        for n, name in enumerate(names)
+    ]  # fmt: skip
+    winner = {"id": "var_0", "isWinner": True, "generation": 1, "edits": edits}
     variants, _, about = variants_table([{"id": "opt_1", "optimization": one, "variants": rows}])
     variants.attrs["promptlift"] = {"table": "variants", **about}
     material = dataclasses.replace(
         gather(conversations(24), "p1", Window()),
         optimizations=optimizations_table([one])[0],
         variants=variants,
-        edits=edits_table([{"id": "opt_1", "variants": [made_of(names)]}])[0],
+        edits=edits_table([{"id": "opt_1", "variants": [winner]}])[0],
     )
     document = compose(material, window=Window(), now=NOW, title=None, logo=None, redacted=False, examples=0)
     (edits,) = (table for part in document.sections for table in part.tables if table.name == "edits")

@@ -35,6 +35,11 @@ def chunk(name, data):
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
 
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+BOMB = SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
+BOMB += chunk(b"IDAT", zlib.compress(bytes(100))) + chunk(b"IEND", b"")
+
+
 def write(path, logo):
     return report.write(conversations(8), "p1", path, clock=clock, logo=logo)
 
@@ -50,15 +55,12 @@ def test_the_picture_is_inside_the_page(tmp_path, kind):
         assert (shown.format, shown.size) == (kind, (300, 100))
 
 
-def test_a_file_is_the_same_as_its_bytes(tmp_path):
+def test_a_workbook_shows_it_and_a_file_is_the_same_as_its_bytes(tmp_path):
+    book = openpyxl.load_workbook(write(tmp_path / "r.xlsx", picture()))
+    assert len(book["Summary"]._images) == 1
     (tmp_path / "logo.png").write_bytes(picture())
     first = read_logo(tmp_path / "logo.png")
     assert read_logo(str(tmp_path / "logo.png")) == read_logo(picture()) == first
-
-
-def test_a_workbook_shows_it(tmp_path):
-    book = openpyxl.load_workbook(write(tmp_path / "r.xlsx", picture()))
-    assert len(book["Summary"]._images) == 1
 
 
 def test_what_a_file_says_besides_its_pixels_stays_behind():
@@ -93,27 +95,18 @@ def test_every_kind_of_png_is_read(mode):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>",
-            "SVG can contain scripts, so save it as PNG",
-        ),
+        (b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>", "SVG can contain scripts, so save it as PNG"),
         (b"GIF89a" + bytes(40), REPORT["not an image"]),
         (b"", REPORT["not an image"]),
-        (b"\x89PNG\r\n\x1a\n" + bytes(60), "is broken"),
+        (SIGNATURE + bytes(60), "is broken"),
         (b"\xff\xd8\xff" + b"<script>" * 9, "is broken"),
         (noise()[:5000], "is broken"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(6 * 1024 * 1024), "larger than 5 MB"),
-        (
-            b"\x89PNG\r\n\x1a\n"
-            + chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(bytes(100)))
-            + chunk(b"IEND", b""),
-            "pixels|is broken",
-        ),
+        (SIGNATURE + bytes(6 * 1024 * 1024), "larger than 5 MB"),
+        (BOMB, "pixels|is broken"),
         (picture(size=(6000, 5000), mode="1"), r"has 6000 × 5000 pixels. A logo must be a PNG or JPEG image"),
     ],
     ids=["svg", "gif", "nothing", "zeros", "markup", "cut", "heavy", "bomb", "large"],
-)
+)  # fmt: skip
 def test_what_is_no_picture_is_refused_before_anything_is_read(tmp_path, data, message):
     with pytest.raises(ConfigError, match=message):
         report.write(None, "p1", tmp_path / "r.html", logo=data)

@@ -1,4 +1,4 @@
-"""What a report says, where it stands, and that nothing is left half done."""
+"""What a report says, where it says it, and that no part of it is left when writing fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from promptlift import analysis, report
 from promptlift.errors import ConfigError, FrameError
-from support.cases import slow_except
+from support.report_numbers import document_of, exact_tables
 from support.report_page import clock, conversations, read_page
 from support.sentences import REPORT
 
@@ -22,13 +22,25 @@ def write(source, path, prompt_id="p1", **options):
     return report.write(source, prompt_id, path, clock=clock, **options)
 
 
+def document(table, prompt_id="p1", **options):
+    return document_of(table, prompt_id, clock=clock, **options)
+
+
+def notices(made):
+    return " ".join(notice.text for notice in made.notices)
+
+
+def sections(made):
+    return [section.name for section in made.sections]
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A whole page with its pictures."""
+    """A whole page with its figures."""
     return read_page(write(conversations(60), tmp_path_factory.mktemp("page") / "r.html", title="January"))
 
 
-def test_the_pictures_are_there_as_text_below_the_title_that_was_given(page):
+def test_the_figures_are_text_below_the_title_that_was_given(page):
     assert ("title", "January") in page.pieces
     assert [tag for tag, _ in page.tags].count("svg") == 6
     assert "Task completion rate" in page.text
@@ -37,8 +49,7 @@ def test_the_pictures_are_there_as_text_below_the_title_that_was_given(page):
 
 @pytest.mark.usefixtures("draws_anew")
 @pytest.mark.slow
-def test_the_colours_of_figures_follow_the_page(tmp_path):
-    page = read_page(write(conversations(60), tmp_path / "r.html"))
+def test_the_colours_of_figures_follow_the_page(page):
     (style,) = (data for tag, data in page.pieces if tag == "style")
     dark = style[style.index("@media screen and (prefers-color-scheme: dark)") :]
     drawn = {
@@ -57,9 +68,21 @@ def test_the_colours_of_figures_follow_the_page(tmp_path):
 def test_every_id_is_there_once_and_every_reference_is_found(page):
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", page.source)) <= {
-        pair for one in ids for pair in ((one, ""), ("", one))
-    }
+    referred = {one or other for one, other in re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", page.source)}
+    assert referred <= set(ids)
+
+
+def test_nothing_asks_the_network_and_nothing_runs(page):
+    forbidden = {"script", "iframe", "object", "embed", "link", "img", "base", "form", "image", "a"}
+    assert not page.names & forbidden
+    for _, attrs in page.tags:
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "action", "data", "background"}
+            assert not name.endswith("href") or value.startswith("#")
+    assert "@import" not in page.source
+    assert not re.search(r"url\((?!#)", page.source)
+    assert "default-src 'none'" in page.source
 
 
 @pytest.mark.usefixtures("draws_anew")
@@ -75,17 +98,20 @@ def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
 
 
 def test_on_a_word_list_the_report_has_scores_and_no_labels(tmp_path):
-    table = conversations(60).assign(analyser="lexicon")
+    table = conversations(60).assign(analyser="lexicon", basis="words")
     text = write(table, tmp_path / "r.md").read_text("utf-8")
-    usual = f"{table['sentiment_score'].median():+.2f}"
-    assert (
-        f"Sentiment as a word list scores it, relative to the usual score of {usual}: share of conversations"
-        in text
-    )
-    assert "| far below usual |" in text
-    assert "Mean sentiment score of a word list" in text
-    section = text[: text.index("Example")] if "Example" in text else text
-    assert not re.search("positive|neutral|negative", section, re.IGNORECASE)
+    usual = f"relative to the usual score of {table['sentiment_score'].median():+.2f}: share of conversations"
+    for said in (usual, "| far below usual |", "Mean sentiment score of a word list", REPORT["word list"]):
+        assert said in text
+    assert not re.search("positive|neutral|negative", text[: text.index("Example")], re.IGNORECASE)
+
+
+def test_what_judged_is_named():
+    judged = conversations(60).assign(analyser="llm:gpt-4o", basis="model")
+    text = str(document(judged))
+    assert "word list" not in text
+    said = "A language model judged the conversations, which can be wrong too. Reported by the service: llm:gpt-4o."
+    assert said in text
 
 
 def test_without_conversations_the_report_says_so(tmp_path):
@@ -99,113 +125,84 @@ def test_without_conversations_the_report_says_so(tmp_path):
     assert "There are no conversations yet, so there is nothing to report." in page.text
     assert "svg" not in page.names
     assert "Written by promptlift" in page.text
+    empty = document(conversations(60), period=("2020-01-01", "2020-02-01"))
+    assert "There are no conversations in this period (1 Jan 2020 to 1 Feb 2020)" in notices(empty)
 
 
-def test_without_insights_the_report_says_so(tmp_path):
-    table = conversations(12)
-    table["task_completed"] = pd.array([None] * 12, dtype="boolean")
-    table["sentiment"] = pd.Categorical([None] * 12, ["negative", "neutral", "positive"])
-    table["sentiment_score"] = float("nan")
-    table["issues"] = [None] * 12
-    table["has_insights"] = pd.array([False] * 12, dtype="boolean")
-    table["analyser"] = pd.array([None] * 12, dtype="str")
-    page = read_page(write(table, tmp_path / "r.html"))
-    assert REPORT["no insights yet"] in page.text
-    assert "no conversations with insights yet" in page.text
-    assert "svg" not in page.names
-    assert "Left out, because there is nothing to show: task completion" in page.text
-
-
-@pytest.mark.slow
-def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
-    table = conversations(40, content=False)
-    table["issues"] = [[] for _ in range(len(table))]
-    page = read_page(write(table, tmp_path / "r.html"))
-    assert [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs] == [
-        "completion", "sentiment", "reading", "method", "data",
-    ]  # fmt: skip
-    assert (
+def test_sections_that_would_be_empty_are_left_out_and_named():
+    table = conversations(40, content=False).assign(issues=[[] for _ in range(40)])
+    made = document(table)
+    assert sections(made) == ["completion", "sentiment", "reading", "method", "data"]
+    said = (
         "Left out, because there is nothing to show: issues (none was found), examples "
-        "(no transcript of an ended conversation)." in page.text
+        "(no transcript of an ended conversation)."
     )
-    assert "Left out" not in read_page(write(conversations(40), tmp_path / "all.html")).text
+    assert said in str(made.sections)
+    assert "Left out" not in str(document(conversations(40)).sections)
+    blank = table.assign(
+        task_completed=pd.array([None] * 40, dtype="boolean"),
+        sentiment=pd.Categorical([None] * 40, table["sentiment"].cat.categories),
+        sentiment_score=float("nan"),
+        has_insights=pd.array([False] * 40, dtype="boolean"),
+        issues=[None] * 40,
+    )
+    made = document(blank)
+    assert sections(made) == ["reading", "method", "data"]
+    assert REPORT["no insights yet"] in notices(made)
+    assert "no conversations with insights yet" in str(made.headlines)
 
 
-@pytest.mark.parametrize("n", slow_except([29], [1, 2, 5, 20, 29]))
-@pytest.mark.slow
-def test_few_conversations_are_said_to_be_few(tmp_path, n):
-    page = read_page(write(conversations(n), tmp_path / "r.html"))
-    assert f"Only {n} conversation{'' if n == 1 else 's'} with insights" in page.text
-
-
-@pytest.mark.slow
-def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
-    page = read_page(write(conversations(60).assign(basis="words"), tmp_path / "r.html"))
-    assert REPORT["word list"] in page.text
-    judged = conversations(60).assign(analyser="llm:gpt-4o", basis="model")
-    judged.attrs["promptlift"]["analyser"] = "llm"
-    text = read_page(write(judged, tmp_path / "l.html")).text
-    assert "word list" not in text
-    assert (
-        "A language model judged the conversations, which can be wrong too. Reported by the service: llm:gpt-4o."
-        in text
+@pytest.mark.parametrize("n", [1, 29])
+def test_few_conversations_are_said_to_be_few(n):
+    assert f"Only {n} conversation{'' if n == 1 else 's'} with insights" in notices(
+        document(conversations(n))
     )
 
 
-def test_a_part_is_said_to_be_a_part(tmp_path):
+def test_a_part_is_said_to_be_a_part():
     table = conversations(60)
     table.attrs["promptlift"] |= {"complete": False, "total": 900, "warnings": {"sentiment": 4}}
-    text = read_page(write(table, tmp_path / "r.html")).text
-    assert "Not all conversations could be read." in text
-    assert "Counted by the service 900" in text
-    assert "Unusable values: sentiment 4" in text
+    made = document(table)
+    assert "Not all conversations could be read." in notices(made)
+    rows = exact_tables(made)["data"].set_index("what")["n"]
+    assert (rows["Counted by the service"], rows["Unusable values: sentiment"]) == (900, 4)
+    # Rows that were taken out after reading.
+    made = document(table[table["sentiment"] == "negative"])
+    assert REPORT["rows changed"] in str(made.sections)
+    assert "Counted by the service" not in str(made.sections)
+    whole = pd.concat([table, conversations(40, prompt_id="p2")], ignore_index=True)
+    whole.attrs = {"promptlift": table.attrs["promptlift"] | {"rows": 100, "total": 100}}
+    rows = exact_tables(document(whole, ["p1", "p2"]))["data"].set_index("what")["n"]
+    assert rows[["Read from the source", "Counted by the service", "In this report"]].tolist() == [100] * 3
 
 
-@pytest.mark.slow
-def test_several_prompts_stand_side_by_side(tmp_path):
-    table = pd.concat([conversations(40), conversations(50, prompt_id="p2", rate=0.9)], ignore_index=True)
-    page = read_page(write(table, tmp_path / "r.html", ["p1", "p2"]))
-    completion = analysis.completion(table, by="prompt_id")
-    assert "Prompts compared" in page.text
-    for row in completion.to_dict("records"):
-        assert f"{row['completed']} of {row['n']}" in page.text
-    assert "p1 (n = 38)" in page.text
-    assert REPORT["intervals may overlap"] in page.text
-    assert "do not meet" not in page.text
-
-
-@pytest.mark.slow
-def test_many_prompts_become_a_table(tmp_path):
-    parts = [conversations(8, prompt_id=f"p{number}") for number in range(8)]
+def test_several_prompts_are_shown_side_by_side_and_many_in_a_table():
+    parts = [conversations(8 + 4 * n, prompt_id=f"p{n}") for n in range(8)]
     table = pd.concat(parts, ignore_index=True)
-    page = read_page(write(table, tmp_path / "r.html", [f"p{number}" for number in range(8)]))
-    assert "Headline numbers" in page.text
-    assert all(f"p{number}" in page.text for number in range(8))
+    counts = analysis.completion(table, by="prompt_id")
+    for number in (2, 8):
+        made = document(table, [f"p{n}" for n in range(number)])
+        assert made.title == "Prompts compared"
+        assert ("headline" in sections(made)) == (number == 8)
+        assert REPORT["intervals may overlap"] in str(made.sections)
+        for row, group in zip(counts.to_dict("records"), made.headlines, strict=False):
+            assert f"{row['completed']} of {row['n']}" in str(group.numbers)
 
 
-@pytest.mark.slow
-def test_a_period_leaves_the_rest_out(tmp_path):
+def test_a_period_leaves_the_rest_out():
     table = conversations(60)
-    page = read_page(write(table, tmp_path / "r.html", period=("2026-03-01", "2026-03-05")))
+    made = document(table, period=("2026-03-01", "2026-03-05"))
     inside = table[(table["started_at"] >= "2026-03-01") & (table["started_at"] < "2026-03-06")]
     assert 0 < len(inside) < 60
-    assert f"{len(inside)} conversations" in page.text
-    assert "1 Mar 2026 to 5 Mar 2026" in page.text
-    empty = read_page(write(table, tmp_path / "e.html", period=("2020-01-01", "2020-02-01")))
-    assert "There are no conversations in this period (1 Jan 2020 to 1 Feb 2020)" in empty.text
+    assert made.subtitle.endswith(f"{len(inside)} conversations")
+    assert ("Period", "1 Mar 2026 to 5 Mar 2026") in made.facts
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "r.docx",
-            REPORT["not a docx"] + r"\. Supported: .htm, .html, ",
-        ),
-        (
-            "report",
-            REPORT["not without a suffix"] + r" \('report'\). Supported: .htm, .html, ",
-        ),
+        ("r.docx", REPORT["not a docx"] + r"\. Supported: .htm, .html, .markdown, .md, .pdf, .xlsx"),
+        ("report", REPORT["not without a suffix"] + r" \('report'\). Supported: .htm, .html, "),
         ("missing/r.html", r"There is no folder .*missing. Create it first, or choose another one."),
         ("folder.html", r"folder.html is a folder. Name a file in it, such as "),
         (".html", REPORT["not without a suffix"]),
@@ -262,52 +259,12 @@ def test_an_option_that_cannot_be_used_is_refused(tmp_path, options, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_without_insights_is_refused_by_its_columns(tmp_path):
-    table = conversations(5).drop(columns=["sentiment", "issues"])
+def test_a_source_that_cannot_be_used_is_refused(tmp_path):
     with pytest.raises(FrameError, match=r"no column sentiment, issues.*insights=True"):
-        write(table, tmp_path / "r.html")
-
-
-@pytest.mark.parametrize("source", [None, "table.csv", [{"a": 1}]])
-def test_a_source_that_is_none_is_refused_in_words(tmp_path, source):
-    with pytest.raises(TypeError, match=r"made from a workspace .* or a pandas table of"):
-        write(source, tmp_path / "r.html")
-
-
-@pytest.mark.slow
-def test_rows_taken_out_after_reading_are_said(tmp_path):
-    table = conversations(60)
-    part = table[table["sentiment"] == "negative"]
-    page = read_page(write(part, tmp_path / "r.html"))
-    assert REPORT["rows changed"] in page.text
-    assert "Counted by the service" not in page.text
-    whole = pd.concat([table, conversations(40, prompt_id="p2")], ignore_index=True)
-    whole.attrs = table.attrs | {"promptlift": table.attrs["promptlift"] | {"rows": 100, "total": 100}}
-    text = read_page(write(whole, tmp_path / "w.html", ["p1", "p2"])).text
-    assert "Read from the source 100 Counted by the service 100 In this report 100" in text
-
-
-def test_nothing_asks_the_network_and_nothing_runs(page):
-    assert not page.names & {
-        "script",
-        "iframe",
-        "object",
-        "embed",
-        "link",
-        "img",
-        "base",
-        "form",
-        "image",
-        "a",
-    }
-    for _, attrs in page.tags:
-        for name, value in attrs.items():
-            assert not name.startswith("on")
-            assert name not in {"src", "srcset", "action", "data", "background"}
-            assert not name.endswith("href") or value.startswith("#")
-    assert "@import" not in page.source
-    assert not re.search(r"url\((?!#)", page.source)
-    assert "default-src 'none'" in page.source
+        write(conversations(5).drop(columns=["sentiment", "issues"]), tmp_path / "r.html")
+    for source in (None, [{"a": 1}]):
+        with pytest.raises(TypeError, match=r"made from a workspace .* or a pandas table of"):
+            write(source, tmp_path / "r.html")
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pypdf
 from markdown_it import MarkdownIt
 
 from promptlift.errors import ConfigError
-from promptlift.report.cells import plain, tables_of
+from promptlift.report.cells import formatted, plain, tables_of
 from promptlift.report.compose import build
 from promptlift.report.renderers import pdf
 
@@ -107,6 +107,14 @@ def document_of(source, prompt_id, **options):
     """The document that ``report.write`` would render."""
     wanted = {"title": None, "logo": None, "redacted": False, "examples": 6, "period": None, "clock": None}
     return build(source, prompt_id, **wanted | options)
+
+
+def texts_of(table):
+    """Rows of a table as they are printed."""
+    return [
+        {column.key: formatted(cell, column.kind) for cell, column in zip(row, table.columns, strict=True)}
+        for row in table.rows
+    ]
 
 
 def exact_tables(document):

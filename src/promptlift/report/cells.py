@@ -152,23 +152,10 @@ def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | dateti
     return (cell,)
 
 
-def tables_of(document: Document, *, printed: bool = False) -> tuple[Table, ...]:
-    """Return every table of a document: the headline numbers, those of the sections, the examples.
-
-    Parameters
-    ----------
-    document
-        The document.
-    printed
-        Whether to include tables that show the numbers of others in another order.
-    """
+def tables_of(document: Document) -> tuple[Table, ...]:
+    """Return every table of a document: the headline numbers, those of the sections, the examples."""
     found = [_headline_table(document)]
-    found += [
-        table
-        for section in document.sections
-        for table in section.tables
-        if printed or not table.printed_only
-    ]
+    found += [table for section in document.sections for table in section.tables]
     examples = _example_table(document)
     return (*found, examples) if examples.rows else tuple(found)
 

@@ -150,8 +150,6 @@ class Table:
         Title for people.
     folded
         Whether it repeats a figure or another table, so that a page may fold it.
-    printed_only
-        Whether it only shows the numbers of other tables in another order, so that files for programs leave it out.
     """
 
     name: str
@@ -159,7 +157,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
-    printed_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

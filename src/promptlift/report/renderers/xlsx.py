@@ -86,7 +86,7 @@ def _render(document: Document) -> bytes:
             }
         )
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
-        headlines, *others = tables_of(document, printed=True)
+        headlines, *others = tables_of(document)
         summary = book.add_worksheet("Summary")
         for table in others:
             _write_table(book.add_worksheet(table.title[:31]), plain(table), styles)

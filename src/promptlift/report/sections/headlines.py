@@ -81,7 +81,7 @@ def side_by_side(rows: list[tuple[str, dict[str, Any] | None]], *, by_score: boo
     return Section(
         "headline",
         "Headline numbers",
-        tables=(Table("prompts", "Prompts", columns, tuple(cells), printed_only=True),),
+        tables=(Table("prompts", "Prompts", columns, tuple(cells)),),
     )
 
 

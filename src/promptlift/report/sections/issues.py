@@ -139,7 +139,7 @@ def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
                 *_evidence(quotes, None, str(title)),
             )
         )
-    return Table("issues_by_prompt", "Share of each issue", columns, tuple(cells), printed_only=True)
+    return Table("issues_by_prompt", "Share of each issue", columns, tuple(cells))
 
 
 def _severity(worst: Any, n_worst: Any, n: Any) -> str:
