@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 from markupsafe import Markup
 
 from promptlift.display.static_html import (
+    Bar,
     badge,
+    bars,
+    bars_html,
     element,
     facts,
+    last_values,
     paragraph,
     root,
     table,
@@ -23,13 +28,15 @@ from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 
 OWN_TAGS = {
-    "b", "br", "caption", "div", "p", "small", "span", "strong", "table", "tbody", "td", "th", "thead", "tr",
-}  # fmt: skip
-OWN_ATTRIBUTES = {"style", "class", "scope"}
-
-
-def read(html):
-    return Page(str(html))
+    "caption",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    *("b", "br", "div", "p", "small", "span", "strong"),
+}
 
 
 def everything(payload):
@@ -46,42 +53,28 @@ def everything(payload):
 
 
 @pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
-def test_a_payload_becomes_text_and_nothing_else(payload):
-    page = read(everything(payload))
+def test_a_payload_becomes_text_that_no_page_typesets(payload):
+    html = str(everything(payload))
+    page = Page(html)
     assert page.names <= OWN_TAGS
-    assert page.misnested == []
-    assert page.comments == []
+    assert page.misnested == page.comments == []
     for tag, attributes in page.tags:
-        assert set(attributes) <= OWN_ATTRIBUTES | ({"title"} if tag == "span" else set())
+        assert set(attributes) <= {"style", "class", "scope"} | ({"title"} if tag == "span" else set())
         assert "url(" not in attributes.get("style", "")
-
-
-@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
-def test_nothing_is_left_that_a_page_would_typeset_or_that_is_not_seen(payload):
-    html = re.sub(r"title=\"[^\"]*\"", "", str(everything(payload)))
-    words = re.sub(r"<[^>]*>", "\x00", html)
+    words = re.sub(r"<[^>]*>", "\x00", re.sub(r"title=\"[^\"]*\"", "", html))
     # Delimiters of mathematics count only inside one text node.
     assert not [node for node in words.split("\x00") if re.search(r"\$.|.\$|\\[^\x00]", node)]
     assert not re.search("[\u202a-\u202e\u2066-\u2069\x01-\x08\x1b]", words)
     html.encode()
 
 
-def test_texts_keep_one_space_where_pieces_meet():
+def test_texts_keep_one_space_where_pieces_meet_and_are_cut():
     assert str(paragraph("a", " and ", "b")).count("a and b") == 1
-    assert text("  two  ") == " two "
-    assert text(None) == ""
-    assert text("one\ntwo") == "one<br>two"
-
-
-def test_a_text_that_is_too_long_is_cut():
+    assert (text("  two  "), text(None), text("one\ntwo")) == (" two ", "", "one<br>two")
     assert len(text("word " * 100, 50)) <= 50
-    shown = transcript([Turn("user", "word " * 1000)], limit=100)
-    assert "characters omitted" in shown
-
-
-def test_all_that_is_omitted_from_a_message_is_counted():
+    # All that is omitted is counted once, also where a message was cut before.
     turn = Turn.shown("user", "x" * 5_000, 1_000)
-    assert f"{turn.cut:,} characters omitted" in transcript([turn], limit=1_000)
+    assert f"{5_000 - 999:,} characters omitted" in transcript([turn], limit=1_000)
     assert f"{5_000 - 99:,} characters omitted" in transcript([turn], limit=100)
 
 
@@ -92,13 +85,16 @@ def test_what_could_run_or_load_is_refused():
     for attribute in ("onclick", "href", "src", "srcdoc", "id"):
         with pytest.raises(ValueError, match="has no attribute"):
             element("p", **{attribute: "x"})
+    assert element("p", Markup("<b>x</b>"), "<b>x</b>") == Markup("<p><b>x</b>&lt;b&gt;x&lt;/b&gt;</p>")
 
 
-def test_markup_is_taken_as_it_is_and_text_is_not():
-    assert element("p", Markup("<b>x</b>")) == Markup("<p><b>x</b></p>")
-    assert element("p", "<b>x</b>") == Markup("<p>&lt;b&gt;x&lt;/b&gt;</p>")
-
-
-def test_a_table_needs_as_many_cells_as_headers():
-    with pytest.raises(ValueError, match="zip"):
-        table(["a", "b"], [["only one"]])
+def test_bars_begin_at_zero_and_go_up_and_down():
+    up, down, flat, none = bars([30.0, -10.0, 0.0, None])
+    assert (up, down, flat.bottom, none) == (Bar(25.0, 75.0), Bar(0.0, 25.0), 25.0, Bar(0.0, 0.0))
+    assert flat.height > 0
+    assert bars([0.5, 1.0], low=0.0, high=1.0) == [Bar(0.0, 50.0), Bar(0.0, 100.0)]
+    for values in ([], [0.0, 0.0], [math.nan, math.inf], [-5.0], [1e-9, 1e9], [-1e9, 1.0]):
+        assert all(one.bottom >= 0 and one.bottom + one.height <= 100.01 for one in bars(values))
+    assert bars_html([], label="x") == ""
+    assert bars_html(bars([1.0, None]), label="a <b>").count("<span") == 3
+    assert (last_values(["1", "2"]), last_values(["1", "2", "3"], most=2)) == ("1, 2", "… 2, 3")
