@@ -32,28 +32,13 @@ def drawn(n=120, *, by="prompt", size=2_000):
     truth.index = truth.index.map(names)
     table["prompt"] = "SECRET-NAME " + table["prompt"]
     table["llm_model"], table["summary"], table["metadata.variant"] = SECRETS[2:5]
+    asked = {"role": "user", "timestamp": "2026-10-01T10:00:00Z"}
+    answer = {"role": "assistant", "content": "It is on its way.", "model": "SECRET-MODEL", "tokens": 7}
+    prompt = {"role": "system", "content": "SECRET-PROMPT: you help."}
     table["content"] = [
-        json.dumps(
-            {
-                "messages": [
-                    {"role": "system", "content": "SECRET-PROMPT: you help."},
-                    {
-                        "role": "user",
-                        "content": f"Where is parcel {place}?",
-                        "timestamp": "2026-10-01T10:00:00Z",
-                    },
-                    {
-                        "role": "assistant",
-                        "content": "It is on its way.",
-                        "model": "SECRET-MODEL",
-                        "tokens": 7,
-                    },
-                ],
-                "metadata": {"variant": "SECRET-VARIANT"},
-            }
-        )
-        for place in range(size)
-    ]
+        json.dumps({"messages": [prompt, asked | {"content": f"Where is parcel {at}?"}, answer], "metadata": {"variant": "SECRET-VARIANT"}})
+        for at in range(size)
+    ]  # fmt: skip
     return table, truth, analysis.label_plan(table, by=by, n=n)
 
 
@@ -64,14 +49,16 @@ def front(plan, **options):
 def answer(there, plan, truth, count):
     known = {*there.widget.labels["conversation_id"]}
     for place, one in enumerate(plan["conversation_id"].head(count)):
-        if one in known:
-            continue
-        there.label(place, "task_completed", "true" if truth[one] else "false")
+        if one not in known:
+            there.label(place, "task_completed", "yes" if truth[one] else "no")
 
 
 def test_what_a_labeller_must_not_see_is_never_sent():
     _, truth, plan = drawn()
-    there = front(plan)
+    others = pd.DataFrame(
+        {"conversation_id": plan["conversation_id"], "question": "q", "value": "y", "labeller": "SECRET-ID"}
+    )
+    there = front(plan, others=others)
     answer(there, plan, truth, 3)
     for place in range(0, 120, 30):
         there.go("open", place=place)
@@ -82,62 +69,44 @@ def test_what_a_labeller_must_not_see_is_never_sent():
     for words in ("SECRET", "parcel 7", "new"):
         there.search(text=words)
         assert there.found == "120 conversations"
-
-
-def test_other_verdicts_of_the_judge_change_nothing_that_is_sent():
-    _, _, plan = drawn()
+    # Other verdicts of the judge change nothing that is sent.
     other = plan.copy()
     facts = dict(plan.attrs["promptlift"])
     facts["stratum_of"] = {one: place ^ 1 for one, place in facts["stratum_of"].items()}
     other.attrs["promptlift"] = facts
     one, two = front(plan), front(other)
-    for there in (one, two):
-        there.go("open", place=5)
     assert one.everything() == two.everything()
     assert one.html == two.html
 
 
 @pytest.mark.slow
-def test_after_each_label_it_says_how_wide_the_interval_is():
-    table, truth, plan = drawn(by=None)
+@pytest.mark.parametrize("by", [None, "prompt"])
+def test_after_each_label_it_says_how_wide_the_interval_is(by):
+    table, truth, plan = drawn(by=by)
     there = front(plan)
-    assert there.progress == "0 of 120 labelled: No interval yet: at least 10 of either outcome are needed."
+    before = (
+        "No interval yet: at least 10 of either outcome are needed."
+        if by is None
+        else "No interval yet (2 of 2 groups): "
+    )
+    assert there.progress.startswith(f"0 of 120 labelled: {before}")
     answer(there, plan, truth, 3)
-    assert there.progress.startswith("3 of 120 labelled: No interval yet: ")
     assert "more of" in there.progress
-    widths = []
-    for count in (60, 120):
-        answer(there, plan, truth, count)
-        widths.append(there.progress.partition(": ")[2])
-    numbers = [
-        float(words.removeprefix("the rate is known to ±").removesuffix(" points")) for words in widths
-    ]
-    assert numbers[1] < numbers[0]
-    # It is the interval that the corrected rate then has.
-    row = analysis.completion(table, labels=there.widget.labels).iloc[0]
-    half = 100 * (row["rate_corrected_high"] - row["rate_corrected_low"]) / 2
-    assert numbers[1] == pytest.approx(half, abs=0.051)
-    assert there.progress.startswith("120 of 120 labelled")
-
-
-@pytest.mark.slow
-def test_of_several_groups_the_widest_counts_and_none_is_named():
-    table, truth, plan = drawn(200)
-    there = front(plan)
-    answer(there, plan, truth, 200)
-    said = there.progress.partition(": ")[2]
-    rows = analysis.completion(table, by="prompt", labels=there.widget.labels)
+    answer(there, plan, truth, 120)
+    # It is the interval that the corrected rate then has; of several groups the widest, and none is named.
+    rows = analysis.completion(table, by=by, labels=there.widget.labels)
     half = 50 * (rows["rate_corrected_high"] - rows["rate_corrected_low"]).max()
-    assert said == f"each rate is known to ±{half:.1f} points"
+    rate = "the rate" if by is None else "each rate"
+    assert there.progress == f"120 of 120 labelled: {rate} is known to ±{half:.1f} points"
 
 
-def test_a_draw_is_gone_on_with_where_it_was_left(tmp_path):
+def test_a_draw_is_continued_where_it_was_left(tmp_path):
     _, truth, plan = drawn(40)
     file = tmp_path / "labels.csv"
     answer(front(plan, labels=file), plan, truth, 5)
     again = front(plan, labels=file)
-    assert again.progress.startswith("5 of 40 labelled")
-    assert again.place == 5
+    assert again.progress.startswith("5 of 40 labelled, saved in labels.csv")
+    assert (again.place, again.widget.left) == (5, 35)
     again.go("first")
     assert again.go("unlabelled") == 5
     labels = again.widget.labels
@@ -145,22 +114,17 @@ def test_a_draw_is_gone_on_with_where_it_was_left(tmp_path):
     assert set(labels["draw_id"]) == set(plan["draw_id"])
 
 
+def logged(lift, name, n):
+    """Conversations of a new prompt."""
+    prompt = lift.client.prompts.create(name=name, content="c", llm_model="gpt-4o-mini").id
+    talk = [("system", "SECRET-PROMPT"), ("user", "hi"), ("assistant", "ok")]
+    messages = [{"role": role, "content": text} for role, text in talk]
+    lift.log([{"messages": messages, "source_id": str(one)} for one in range(n)], prompt_id=prompt)
+    return prompt, sorted(lift.conversations(prompt)["conversation_id"])
+
+
 def test_a_workspace_keeps_the_labels_and_reads_the_transcripts(lift, tmp_path):
-    prompt = lift.client.prompts.create(name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini").id
-    lift.log(
-        [
-            {
-                "messages": [
-                    {"role": "system", "content": "SECRET-PROMPT"},
-                    {"role": "user", "content": f"hi {n}"},
-                    {"role": "assistant", "content": "ok"},
-                ]
-            }
-            for n in range(30)
-        ],
-        prompt_id=prompt,
-    )
-    ids = sorted(lift.conversations(prompt)["conversation_id"])
+    prompt, ids = logged(lift, tmp_path.name, 30)
     table = pd.DataFrame(
         {"conversation_id": ids, "status": "completed", "task_completed": [True, False] * 15}
     )
@@ -169,9 +133,9 @@ def test_a_workspace_keeps_the_labels_and_reads_the_transcripts(lift, tmp_path):
     there.go("open", place=3)
     assert there.root.texts(".plw-who") == ["user", "assistant"]
     assert "SECRET" not in there.everything()
-    there.label(0, "task_completed", "true")
-    there.label(1, "task_completed", "false")
-    there.label(1, "task_completed", "false")
+    there.label(0, "task_completed", "yes")
+    there.label(1, "task_completed", "no")
+    there.label(1, "task_completed", "no")
     there.note(2, "odd")
     kept = lift.labels(prompt_id=prompt)
     assert [(row.conversation_id, row.question, row.value, row.labeller) for row in kept.itertuples()] == [
@@ -181,19 +145,23 @@ def test_a_workspace_keeps_the_labels_and_reads_the_transcripts(lift, tmp_path):
     assert set(kept["draw_id"]) == set(plan["draw_id"])
     again = front(plan, labels=lift, labeller="ann")
     assert again.progress.startswith("1 of 20")
-    assert again.widget.labels.set_index("conversation_id").loc[plan["conversation_id"][0], "task_completed"]
-    # Somebody else begins anew.
+    ours, theirs = (one.widget.labels.drop(columns="labelled_at") for one in (there, again))
+    pd.testing.assert_frame_equal(theirs, ours)
+    # Somebody else starts from the beginning.
     assert front(plan, labels=lift, labeller="ben").progress.startswith("0 of 20")
 
 
-def test_a_label_that_could_not_be_kept_is_kept_with_the_next(lift, tmp_path, monkeypatch):
-    prompt = lift.client.prompts.create(name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini").id
-    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
+def test_a_label_that_could_not_be_saved_is_saved_with_the_next(lift, tmp_path, monkeypatch):
+    prompt, _ = logged(lift, tmp_path.name, 4)
     there = front(lift.conversations(prompt), labels=lift, labeller="ann")
+
+    def refused(*_args, **_options):
+        raise ConfigError("The service is away.")
+
     with monkeypatch.context() as lost:
         lost.setattr(lift.labels, "add", refused)
-        there.label(0, "task_completed", "true")
-        assert "Not kept yet" in there.notice
+        there.label(0, "task_completed", "yes")
+        assert "Not saved yet" in there.notice
     assert lift.labels(prompt_id=prompt).empty
     there.label(1, "sentiment", "negative")
     assert there.notice == ""
@@ -201,37 +169,10 @@ def test_a_label_that_could_not_be_kept_is_kept_with_the_next(lift, tmp_path, mo
     assert lift.labels(prompt_id=prompt)["chance"].isna().all()
 
 
-def refused(*_args, **_options):
-    raise ConfigError("The service is away.")
-
-
 def test_a_plan_of_two_questions_is_refused():
     _, _, plan = drawn(40)
+    with pytest.raises(ConfigError, match="more than once"):
+        ConversationBrowser(pd.concat([plan.assign(question="q")] * 2))
     plan.loc[3, "question"] = "polite?"
     with pytest.raises(ConfigError, match="one question"):
         ConversationBrowser(plan)
-    with pytest.raises(ConfigError, match="more than once"):
-        ConversationBrowser(pd.concat([plan.assign(question="q")] * 2))
-
-
-def test_what_several_people_said_stands_side_by_side_but_not_in_a_plan():
-    table, _, plan = drawn(40)
-    ids = list(plan["conversation_id"][:2])
-    labels = pd.DataFrame(
-        {"conversation_id": one, "question": "task_completed", "value": value, "labeller": who}
-        for one, who, value in (
-            (ids[0], "ann", True),
-            (ids[0], "ben", "no"),
-            (ids[1], "ann", "yes"),
-            (ids[1], "ben", "yes"),
-        )
-    )
-    there = front(table[table["conversation_id"].isin(ids)], others=labels)
-    said = {}
-    for place in (0, 1):
-        there.go("open", place=place)
-        facts = there.facts
-        said[facts["Id"]] = facts["task_completed"]
-    assert said == {ids[0]: "ann: yes · ben: no (disputed)", ids[1]: "ann: yes · ben: yes"}
-    blind = front(plan, others=labels)
-    assert "disputed" not in blind.everything()

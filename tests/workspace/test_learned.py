@@ -177,7 +177,7 @@ def test_one_click_after_labelling_and_one_line_of_the_command_learn_too(lift, p
     there = BrowserFrontEnd(ConversationBrowser(plan, labels=lift, labeller="ann"))
     for place, one in enumerate(plan["conversation_id"]):
         assert bool(there.root.all(action="learn")) == (place >= 20)
-        there.label(place, "task_completed", "true" if truth[one] else "false")
+        there.label(place, "task_completed", "yes" if truth[one] else "no")
     there.press("learn")
     said = there.root.one(".plw-learned").text
     assert said.startswith("Learned from 60 labels: ")

@@ -105,9 +105,9 @@ def fifty_to_label(browser, names):
     """As a person labels them in the browser: every one as completed."""
     front = BrowserFrontEnd(browser)
     assert front.found == "50 conversations"
-    assert front.root.all("select", name="completion") == []
+    assert front.root.all("select", name="facet task_completed") == []
     for place in range(50):
-        front.label(place, "task_completed", "true")
+        front.label(place, "task_completed", "yes")
     names["browser"] = browser
     assert len(browser.labels) == 50
 

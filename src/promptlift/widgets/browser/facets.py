@@ -1,4 +1,4 @@
-"""What conversations can be filtered and sorted by beside their verdicts: prompt, model, topic, metadata, date, numbers."""
+"""What conversations can be filtered and sorted by: verdicts, prompt, model, issues, topics, metadata, time, numbers."""
 
 from __future__ import annotations
 
@@ -9,49 +9,52 @@ import numpy as np
 import pandas as pd
 
 from promptlift.schema.inert import one_line
+from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date
 
     from numpy.typing import NDArray
 
-__all__ = ["Facet", "Order", "between", "facets_in", "orders_in", "titles_in"]
+__all__ = ["NOT_JUDGED", "Facet", "Order", "facets_in", "orders_in", "titles_in"]
 
+NOT_JUDGED: Final = "not judged"
 _VALUES_OFFERED: Final = 100
 # A column with more values than this tells conversations apart instead of grouping them: an id, say.
 _MOST_METADATA_VALUES: Final = 50
 _MOST_METADATA: Final = 6
-_SINGLE: Final = {"prompt": "prompt", "llm_model": "model"}
-# Column, whether the judge decides it, and the words for its largest and its smallest values first.
+# Column, and the words for its largest and its smallest values first.
 _ORDERS: Final = (
-    ("time", False, "Newest first", "Oldest first"),
-    ("n_turns", False, "Most messages first", "Fewest messages first"),
-    ("tokens", False, "Most tokens first", "Fewest tokens first"),
-    ("cost", False, "Highest cost first", "Lowest cost first"),
-    ("latency_ms", False, "Slowest first", "Fastest first"),
-    ("quality", True, "Highest quality first", "Lowest quality first"),
-    ("sentiment_score", True, "Highest sentiment first", "Lowest sentiment first"),
+    ("time", "Newest first", "Oldest first"),
+    ("n_turns", "Most messages first", "Fewest messages first"),
+    ("tokens", "Most tokens first", "Fewest tokens first"),
+    ("cost", "Highest cost first", "Lowest cost first"),
+    ("latency_ms", "Slowest first", "Fastest first"),
+    ("quality", "Highest quality first", "Lowest quality first"),
+    ("sentiment_score", "Highest sentiment first", "Lowest sentiment first"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One thing to filter by: its values, most frequent first, and the places of the conversations that have each."""
+    """One thing to filter by: its values, and the places of the conversations that have each."""
 
     key: str
     label: str
     values: tuple[str, ...]
     places: tuple[NDArray[np.intp], ...]
 
-    def choices(self) -> list[list[Any]]:
-        """Return each value as shown, with its count."""
-        return [
-            [one_line(value, 120) or "(empty)", len(places)]
-            for value, places in zip(self.values, self.places, strict=True)
-        ]
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """Each value as shown, with its count."""
+        shown = (one_line(value, 120) or "(empty)" for value in self.values)
+        return list(zip(shown, map(len, self.places), strict=True))
+
+    def choices(self) -> list[tuple[Any, str]]:
+        """Return the choices of a filter."""
+        return [("", "any"), *((at, f"{words} ({n:,})") for at, (words, n) in enumerate(self.counts))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,46 +65,53 @@ class Order:
     ranks: NDArray[np.intp]
 
 
-def facets_in(frame: pd.DataFrame, *, blind: bool) -> list[Facet]:
-    """Return what the conversations of a table can be filtered by; a column of one value divides nothing.
-
-    Parameters
-    ----------
-    frame
-        The conversations.
-    blind
-        Whether to leave out what the judge says: the topics.
-    """
-    found = [
-        _facet(column, label, _single(frame[column])) for column, label in _SINGLE.items() if column in frame
+def facets_in(
+    frame: pd.DataFrame, completions: Sequence[str] | None, sentiments: Sequence[str] | None
+) -> list[Facet]:
+    """Return what the conversations of a table can be filtered by; a column of one value divides nothing."""
+    verdicts = [
+        _facet(key, label, ([one] for one in values), (*order, NOT_JUDGED))
+        for key, label, values, order in (
+            ("task_completed", "completion", completions, ("completed", "not completed")),
+            ("sentiment", "sentiment", sentiments, SENTIMENTS[::-1]),
+        )
+        if values is not None
     ]
-    if "topics" in frame and not blind:
-        found.append(_facet("topics", "topic", [titles_in(value) for value in frame["topics"]]))
+    columns = [
+        _facet(name, label, map(read, frame[name]))
+        for name, label, read in (
+            ("issues", "issue", titles_in),
+            ("prompt", "prompt", _single),
+            ("llm_model", "model", _single),
+            ("topics", "topic", titles_in),
+        )
+        if name in frame
+    ]
     metadata = [
-        _facet(str(name), key_of_column(str(name)), _single(frame[name]))
-        for name in frame.columns
-        if is_metadata_column(str(name))
+        _facet(name, key_of_column(name), map(_single, frame[name]))
+        for name in map(str, frame.columns)
+        if is_metadata_column(name)
     ]
-    found += [one for one in metadata if 2 <= len(one.values) <= _MOST_METADATA_VALUES][:_MOST_METADATA]
-    return [one for one in found if len(one.values) > 1]
+    grouping = [one for one in metadata if 2 <= len(one.values) <= _MOST_METADATA_VALUES][:_MOST_METADATA]
+    return [
+        one for one in (*verdicts, *columns, *grouping) if any(len(some) < len(frame) for some in one.places)
+    ]
 
 
-def _facet(key: str, label: str, values: Iterable[Sequence[str]]) -> Facet:
+def _facet(key: str, label: str, values: Iterable[Sequence[str]], order: Sequence[str] = ()) -> Facet:
     places: dict[str, list[int]] = {}
     for place, several in enumerate(values):
         for value in set(several):
             places.setdefault(value, []).append(place)
-    kept = sorted(places, key=lambda value: (-len(places[value]), value))[:_VALUES_OFFERED]
+    most = sorted(places, key=lambda value: (-len(places[value]), value))[:_VALUES_OFFERED]
+    kept = [one for one in order if one in places] or most
     return Facet(key, label, tuple(kept), tuple(np.array(places[one], dtype=np.intp) for one in kept))
 
 
-def _single(column: pd.Series[Any]) -> list[list[str]]:
-    return [
-        []
-        if isinstance(value, list | dict | np.ndarray) or is_missing(value)
-        else [str(value).lower() if isinstance(value, bool | np.bool_) else str(value)]
-        for value in column
-    ]
+def _single(value: Any) -> list[str]:
+    if isinstance(value, list | dict | np.ndarray) or is_missing(value):
+        return []
+    return [str(value).lower() if isinstance(value, bool | np.bool_) else str(value)]
 
 
 def titles_in(value: Any) -> list[str]:
@@ -114,13 +124,13 @@ def titles_in(value: Any) -> list[str]:
     return [str(one) for one in found if not is_missing(one)]
 
 
-def orders_in(frame: pd.DataFrame, times: pd.Series[Any], *, blind: bool) -> list[Order]:
+def orders_in(frame: pd.DataFrame, times: pd.Series[Any]) -> list[Order]:
     """Return the ways to sort a table; that of the table itself comes first."""
     found = [Order("In the order of the table", np.arange(len(frame), dtype=np.intp))]
-    for name, judged, largest, smallest in _ORDERS:
+    for name, largest, smallest in _ORDERS:
         if name == "time":
             values: Any = times.astype("int64").where(times.notna()).astype("float64")
-        elif name in frame and not (judged and blind):
+        elif name in frame:
             values = pd.to_numeric(frame[name], errors="coerce").astype("float64")
         else:
             continue
@@ -131,14 +141,3 @@ def orders_in(frame: pd.DataFrame, times: pd.Series[Any], *, blind: bool) -> lis
             ranks = values.rank(method="first", ascending=ascending, na_option="bottom")
             found.append(Order(words, ranks.to_numpy(dtype=np.intp) - 1))
     return found
-
-
-def between(times: pd.Series[Any], since: date | None, until: date | None) -> NDArray[np.bool_]:
-    """Return which times lie on these days or between them, in UTC; an unknown time lies on none."""
-    keep = times.notna().to_numpy()
-    if since is not None:
-        keep = keep & (times >= pd.Timestamp(since, tz="UTC")).to_numpy(dtype=bool, na_value=False)
-    if until is not None:
-        end = pd.Timestamp(until, tz="UTC") + pd.Timedelta(days=1)
-        keep = keep & (times < end).to_numpy(dtype=bool, na_value=False)
-    return np.asarray(keep, dtype=bool)

@@ -1,73 +1,54 @@
-"""The labels that people give conversations, as a table and in a file."""
+"""What people say of conversations: kept after every change, by a workspace or in a file."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from promptlift.atomic_write import atomic_write
-from promptlift.errors import ConfigError, FrameError
+from promptlift.errors import ConfigError, PromptliftError
+from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-__all__ = ["COLUMNS", "Label", "Labels", "checked_sets", "read_labels", "write_labels"]
+    from promptlift.widgets.browser.plan import Plan
 
-COLUMNS: Final[dict[str, Any]] = {
-    "conversation_id": "str",
-    "task_completed": "boolean",
-    "sentiment": pd.CategoricalDtype(list(SENTIMENTS)),
-    "labelled_at": pd.DatetimeTZDtype("us", "UTC"),
-}
+__all__ = [
+    "COMPLETED",
+    "KeptLabels",
+    "Labels",
+    "answers_by_conversation",
+    "checked_sets",
+    "keeps_labels",
+    "read_labels",
+    "write_labels",
+]
+
+COMPLETED: Final = "task_completed"
+_KEY: Final = "conversation_id"
+_FIRST: Final = (COMPLETED, "sentiment", "labelled_at")
+_RESERVED: Final = frozenset((_KEY, *_FIRST, "note", "learn"))
 _SUFFIXES: Final = (".csv", ".parquet")
 # A spreadsheet reads a cell that starts like this as a formula; an apostrophe before it makes it text.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
-_BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A person's label of one conversation; None where it has no value."""
-
-    task_completed: bool | None = None
-    sentiment: str | None = None
-    labelled_at: datetime | None = None
-    own: Mapping[str, str] = field(default_factory=dict)
-    """Values of the label sets that people brought themselves, by the name of the set."""
-    note: str = ""
-
-    @property
-    def completion(self) -> Literal["yes", "no"] | None:
-        """The label of the task completion as `Catalogue.completions` writes it."""
-        return None if self.task_completed is None else "yes" if self.task_completed else "no"
-
-    @property
-    def unlabelled(self) -> bool:
-        """Whether it has no label; a note is none."""
-        return self.task_completed is None and self.sentiment is None and not self.own
-
-    @property
-    def empty(self) -> bool:
-        """Whether it has no value at all."""
-        return self.unlabelled and not self.note
 
 
 class Labels:
-    """Labels by conversation, saved to a file (when there is one) after every change.
+    """Answers by conversation and question, all in words; in a file, when there is one, after every change.
 
     Parameters
     ----------
     given
-        Labels to start with: a table with conversation_id and task_completed or sentiment, or the path of a CSV or
-        Parquet file, which need not exist yet.
+        Answers to start with: a table of labels, long or wide, or the path of a CSV or Parquet file, which need not exist
+        yet.
     sets
-        Names of the label sets that people brought themselves; each is a column. Others that the file has are kept.
+        Names of the label sets that people brought themselves. Others that a file has are kept.
     clock
         Returns the time of a label.
     """
@@ -79,72 +60,72 @@ class Labels:
         sets: Sequence[str] = (),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._clock = clock
-        self._sets = tuple(sets)
+        self._clock, self._sets = clock, tuple(sets)
         self.path: Path | None = None
         self._seen: tuple[int, int] | None = None
-        self._by_id: dict[str, Label] = {}
+        self._said: dict[str, dict[str, str]] = {}
+        self._at: dict[str, Any] = {}
         if isinstance(given, str | os.PathLike):
             self.path = _checked(Path(given))
             self._load()
         elif given is not None:
-            self._by_id = _from_table(given, "labels", self._sets)
+            self._take(given, only=(COMPLETED, "sentiment", "note", *self._sets))
 
     def __len__(self) -> int:
-        return sum(not label.unlabelled for label in self._by_id.values())
+        return sum(map(self.is_labelled, self._said))
 
-    def get(self, conversation_id: str) -> Label:
-        """Return the label of a conversation; an empty one when it has none."""
-        return self._by_id.get(conversation_id, Label())
+    def of(self, conversation_id: str) -> Mapping[str, str]:
+        """Return the answers about a conversation by question; ``note`` is one of them."""
+        return self._said.get(conversation_id, {})
 
-    def record(
-        self,
-        conversation_id: str,
-        field: str,
-        value: Any,
-    ) -> None:
-        """Record one value of a conversation's label; None removes it.
+    def is_labelled(self, conversation_id: str) -> bool:
+        """Return whether a conversation has a label; a note is none."""
+        return bool(self.of(conversation_id).keys() - {"note"})
 
-        Parameters
-        ----------
-        conversation_id
-            The conversation.
-        field
-            ``task_completed``, ``sentiment``, ``note``, the name of a label set, or ``both``: all labels, not the note.
-        value
-            The value.
+    def record(self, conversation_id: str, question: str, answer: str | None) -> None:
+        """Record an answer and save it; None removes it.
 
         Raises
         ------
         ConfigError
-            When the file cannot be written or was overwritten with something else; the label is still kept in memory.
+            When it cannot be saved, or the file was overwritten with something else; it is still kept in memory.
         """
-        changed_by_others = None
+        self._change(conversation_id, {question: answer or None})
+
+    def clear(self, conversation_id: str) -> None:
+        """Remove all answers about a conversation but the note."""
+        self._change(conversation_id, dict.fromkeys(self.of(conversation_id).keys() - {"note"}))
+
+    def _change(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
+        problem = None
         if self.path is not None and _state_of(self.path) not in (self._seen, None):
             try:  # another notebook, or an earlier run of this cell
                 self._load()
-            except ConfigError as error:
-                changed_by_others = error
-        now = self._clock()
-        before = self.get(conversation_id)
-        if field in {"task_completed", "sentiment"}:
-            label = replace(before, **{field: value}, labelled_at=now)
-        elif field == "note":
-            label = replace(before, note=value or "", labelled_at=now)
-        elif field == "both":
-            label = replace(Label(), note=before.note, labelled_at=before.labelled_at)
-        else:
-            others = {name: one for name, one in before.own.items() if name != field}
-            label = replace(
-                before, own=others if value is None else {**others, field: value}, labelled_at=now
-            )
+            except PromptliftError as error:
+                problem = error
         # The latest label is the last in the table.
-        self._by_id.pop(conversation_id, None)
-        if not label.empty:
-            self._by_id[conversation_id] = label
-        if changed_by_others is not None:
-            raise changed_by_others
-        self._write()
+        said = {**self._said.pop(conversation_id, {}), **changes}
+        if left := {question: answer for question, answer in said.items() if answer}:
+            self._said[conversation_id] = left
+        self._at[conversation_id] = self._clock()
+        if problem is not None:
+            raise problem
+        self._keep(conversation_id, changes)
+
+    def _keep(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
+        del conversation_id, changes
+        self.save()
+
+    def save(self) -> None:
+        """Save again what could not be saved.
+
+        Raises
+        ------
+        PromptliftError
+            When it still cannot be saved.
+        """
+        if self.path is not None:
+            self._seen = _state_of(write_labels(self.table(), self.path))
 
     @property
     def learns(self) -> bool:
@@ -152,50 +133,175 @@ class Labels:
         return False
 
     def learn(self) -> str:
-        """Learn a judge of completion from the labels and say what was learned: only labels that a service keeps can do that."""
+        """Learn a judge of completion from them, and return what was learned."""
         return ""
-
-    def save(self) -> None:
-        """Try again to write what could not be written.
-
-        Raises
-        ------
-        PromptliftError
-            When it still cannot be written.
-        """
-        self._write()
-
-    def _write(self) -> None:
-        if self.path is not None:
-            self._seen = _state_of(write_labels(self.table(), self.path))
 
     def table(self) -> pd.DataFrame:
         """Return all labels, one row per conversation, in the order they were given.
 
         Label sets that people brought have a column each; ``note`` is there once a note is.
         """
-        labels = list(self._by_id.values())
-        columns: dict[str, Any] = {
-            "conversation_id": list(self._by_id),
-            **{
-                name: [getattr(label, name) for label in labels]
-                for name in COLUMNS
-                if name != "conversation_id"
-            },
-        }
-        table = pd.DataFrame({name: pd.Series(columns[name], dtype=kind) for name, kind in COLUMNS.items()})
-        for name in dict.fromkeys([*self._sets, *(name for label in labels for name in label.own)]):
-            table[name] = pd.Series([label.own.get(name) for label in labels], dtype="str")
-        if any(label.note for label in labels):
-            table["note"] = pd.Series([label.note or None for label in labels], dtype="str")
+        said = list(self._said.values())
+
+        def column(question: str, kind: Any = "str") -> pd.Series[Any]:
+            return pd.Series([one.get(question) for one in said], dtype=kind)
+
+        times = pd.Series([self._at.get(one) for one in self._said], dtype="object")
+        table = pd.DataFrame(
+            {
+                _KEY: pd.Series(list(self._said), dtype="str"),
+                COMPLETED: column(COMPLETED, "object").map({"yes": True, "no": False}).astype("boolean"),
+                "sentiment": column("sentiment", pd.CategoricalDtype(list(SENTIMENTS))),
+                "labelled_at": pd.to_datetime(times, utc=True).astype(pd.DatetimeTZDtype("us", "UTC")),
+            }
+        )
+        for name in dict.fromkeys([*self._sets, *(name for one in said for name in sorted(one))]):
+            if name not in (*_FIRST, "note"):
+                table[name] = column(name)
+        if any("note" in one for one in said):
+            table["note"] = column("note")
         table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
         return table
 
     def _load(self) -> None:
         if self.path is None or (state := _state_of(self.path)) is None:
             return
-        self._by_id = _from_table(read_labels(self.path), self.path.name, self._sets)
+        table = read_labels(self.path)
+        if "question" in table:
+            raise ConfigError(
+                f"{self.path.name} has one row per answer. Read it, and pass the table as labels."
+            )
+        try:
+            self._take(table)
+        except ConfigError as error:
+            raise ConfigError(f"{self.path.name}: {error}") from error
         self._seen = state
+
+    def _take(self, table: Any, only: Collection[str] = ()) -> None:
+        """Take the answers of a table, long or wide; of a file all, so that nothing that somebody saved is lost."""
+        from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  only when labels are given
+        from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415
+
+        present = names_of(table)
+        if only and _KEY in present and "question" not in present:
+            table = collect(table, [one for one in present if one in (_KEY, "labelled_at", *only)])
+        records = label_records(table, labeller="")
+        found: dict[str, dict[str, str]] = {str(one): {} for one in collect(table, [_KEY])[_KEY]}
+        times: dict[str, Any] = {}
+        for row in records:
+            one, question, answer = str(row[_KEY]), row["question"], row["value"]
+            if question == "sentiment" and answer not in SENTIMENTS:
+                raise ConfigError(
+                    f"sentiment contains {answer!r:.60}, which is not one of {', '.join(SENTIMENTS)}."
+                )
+            if not only or question in only:
+                found[one][question] = answer
+                times[one] = row.get("labelled_at") or times.get(one)
+        self._said, self._at = {one: said for one, said in found.items() if said}, times
+
+
+class KeptLabels(Labels):
+    """Answers of one person, kept by a workspace.
+
+    Parameters
+    ----------
+    lift
+        The workspace.
+    labeller
+        Who labels; None is the user of this computer.
+    ids
+        The conversations that are shown.
+    sets
+        Names of the label sets that people brought themselves.
+    plan
+        The draw that they belong to, if there is one.
+    """
+
+    def __init__(
+        self, lift: Any, labeller: str | None, ids: Collection[str], *, sets: Sequence[str], plan: Plan | None
+    ) -> None:
+        self._lift, self._plan, self._ids = lift, plan, set(ids)
+        self._labeller = labeller or lift.labels.labeller
+        # What could not be saved yet, by conversation and question.
+        self._unsaved: dict[tuple[str, str], str | None] = {}
+        kept = lift.labels(labeller=self._labeller, draw_id=None if plan is None else plan.draw_id)
+        # The newest are first.
+        super().__init__(kept[kept[_KEY].isin(self._ids)][::-1], sets=sets)
+
+    def _keep(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
+        self._unsaved |= {(conversation_id, question): answer for question, answer in changes.items()}
+        try:
+            self.save()
+        except PromptliftError as error:
+            raise ConfigError(f"Not saved yet: {one_line(error, 300)}") from error
+
+    def save(self) -> None:
+        """Save again what could not be saved.
+
+        Raises
+        ------
+        PromptliftError
+            When it still cannot be saved.
+        """
+        rows = [
+            {
+                _KEY: one,
+                "question": question,
+                "value": answer,
+                "labelled_at": self._at[one],
+                **({} if self._plan is None else self._plan.drawn(one)),
+            }
+            for (one, question), answer in self._unsaved.items()
+            if answer is not None
+        ]
+        if rows:
+            self._lift.labels.add(pd.DataFrame(rows), labeller=self._labeller)
+        for (one, question), answer in self._unsaved.items():
+            if answer is None:
+                self._lift.labels.remove(one, question, labeller=self._labeller)
+        self._unsaved.clear()
+
+    @property
+    def learns(self) -> bool:
+        """Whether a judge can learn from them: where the draw asks whether the task was completed."""
+        asks = self._plan is None or self._plan.question == COMPLETED
+        return asks and callable(getattr(getattr(self._lift, "judges", None), "learn", None))
+
+    def learn(self) -> str:
+        """Learn a judge of completion for each prompt, from all labels that are kept, and return what was learned."""
+        self.save()
+        kept = self._lift.labels(question=COMPLETED)
+        prompts = list(
+            dict.fromkeys(kept.loc[kept[_KEY].isin(self._ids), "prompt_id"].dropna().astype("str"))
+        )
+        said = []
+        for prompt in prompts:
+            try:
+                found = str(self._lift.judges.learn(prompt=prompt))
+            except (PromptliftError, ValueError) as error:
+                found = str(error)
+            said.append(f"{prompt}: {found}" if len(prompts) > 1 else found)
+        return " ".join(said)
+
+
+def keeps_labels(given: Any) -> bool:
+    """Return whether labels are to be kept by a workspace: it has a room ``labels``."""
+    return hasattr(getattr(given, "labels", None), "labeller")
+
+
+def answers_by_conversation(labels: Any) -> dict[str, dict[str, str]]:
+    """Return what several people answered, in words, by conversation and question."""
+    from promptlift.analysis.labeller_agreement import answered  # noqa: PLC0415  only when labels are given
+
+    found: dict[str, dict[str, str]] = {}
+    table = answered(labels).drop_duplicates([_KEY, "question", "labeller"])
+    for (one, question), rows in table.groupby([_KEY, "question"], sort=False):
+        words = " · ".join(
+            f"{who}: {said}" for who, said in zip(rows["labeller"], rows["value"], strict=True)
+        )
+        disputed = " (disputed)" * (len(set(rows["value"])) > 1)
+        found.setdefault(str(one), {})[str(question)] = f"{words}{disputed}"
+    return found
 
 
 def checked_sets(given: Mapping[Any, Any]) -> dict[str, tuple[str, ...]]:
@@ -206,16 +312,14 @@ def checked_sets(given: Mapping[Any, Any]) -> dict[str, tuple[str, ...]]:
     ConfigError
         When a name is taken, or a set has no texts to choose from; says which.
     """
-    sets = {}
     for name, values in given.items():
-        if not isinstance(name, str) or not name or name in {*COLUMNS, "both", "learn", "note"}:
+        if not isinstance(name, str) or not name or name in _RESERVED:
             raise ConfigError(f"A label set cannot be named {name!r}; choose another name.")
         if isinstance(values, str) or not values or not all(isinstance(one, str) and one for one in values):
             raise ConfigError(
                 f"The label set {name!r} needs a list of texts to choose from, such as ['yes', 'no']."
             )
-        sets[name] = tuple(dict.fromkeys(values))
-    return sets
+    return {name: tuple(dict.fromkeys(values)) for name, values in given.items()}
 
 
 def _checked(path: Path) -> Path:
@@ -235,75 +339,8 @@ def _state_of(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _from_table(given: Any, name: str, sets: Sequence[str]) -> dict[str, Label]:
-    from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415  narwhals, only when labels are given
-
-    present = names_of(given)
-    values = [column for column in ("task_completed", "sentiment", "note") if column in present]
-    # Every other column of a file is a label set, so that nothing that somebody saved is lost.
-    own = [
-        column
-        for column in present
-        if column not in COLUMNS and column != "note" and (column in sets or name != "labels")
-    ]
-    if "conversation_id" not in present or not (values or own):
-        missing = [
-            column for column in ("conversation_id", "task_completed", "sentiment") if column not in present
-        ]
-        raise FrameError(
-            missing, present, hint="Labels need conversation_id, and task_completed, sentiment or both."
-        )
-    frame = collect(
-        given, ["conversation_id", *values, *own, *(["labelled_at"] if "labelled_at" in present else [])]
-    )
-    found: dict[str, Label] = {}
-    for row in frame.to_dict("records"):
-        label = Label(
-            _boolean(row.get("task_completed"), name),
-            _sentiment(row.get("sentiment"), name),
-            _time(row.get("labelled_at")),
-            {column: str(row[column]) for column in own if not _is_blank(row[column])},
-            "" if _is_blank(row.get("note")) else str(row["note"]),
-        )
-        if not label.empty and not pd.isna(row["conversation_id"]):
-            found.pop(str(row["conversation_id"]), None)
-            found[str(row["conversation_id"])] = label
-    return found
-
-
-def _is_blank(value: Any) -> bool:
-    return value is None or pd.isna(value) or value == ""
-
-
-def _boolean(value: Any, name: str) -> bool | None:
-    if _is_blank(value):
-        return None
-    known = _BOOLEANS.get(str(value).strip().lower().removesuffix(".0"))
-    if known is None:
-        raise ConfigError(f"{name}: task_completed contains {value!r:.60}, which is neither true nor false.")
-    return known
-
-
-def _sentiment(value: Any, name: str) -> str | None:
-    if _is_blank(value):
-        return None
-    if value not in SENTIMENTS:
-        raise ConfigError(
-            f"{name}: sentiment contains {value!r:.60}, which is not one of {', '.join(SENTIMENTS)}."
-        )
-    return str(value)
-
-
-def _time(value: Any) -> datetime | None:
-    if _is_blank(value):
-        return None
-    time = pd.Timestamp(value)
-    aware = time.tz_localize("UTC") if time.tzinfo is None else time.tz_convert("UTC")
-    return aware.as_unit("us").to_pydatetime()
-
-
 def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read labels written by `write_labels`.
+    """Read labels written by `write_labels`, or by hand.
 
     Parameters
     ----------
@@ -322,8 +359,10 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         frame = pd.read_csv(file, dtype="str", keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigError(f"The labels in {file.name} cannot be read: {error}") from error
-    for name in frame.columns.difference(["task_completed", "sentiment", "labelled_at"]):
+    for name in frame.columns.difference(_FIRST):
         frame[name] = frame[name].str.removeprefix("'")
+    answers = frame.columns.difference([_KEY])
+    frame[answers] = frame[answers].where(frame[answers] != "")
     return frame
 
 
@@ -361,18 +400,12 @@ def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 
 
 def _csv(table: pd.DataFrame) -> str:
-    texts = table.columns.difference(["task_completed", "sentiment", "labelled_at"])
-    inert = table.assign(
-        **{
-            name: [
-                f"'{one}" if known and one.startswith(_FORMULA) else one
-                for one, known in zip(table[name], table[name].notna(), strict=True)
-            ]
-            for name in texts
-        },
-        labelled_at=[
-            one.isoformat() if known else ""
-            for one, known in zip(table["labelled_at"], table["labelled_at"].notna(), strict=True)
-        ],
-    )
-    return inert.to_csv(index=False, lineterminator="\n")
+    texts = table.columns.difference(_FIRST)
+    inert = {
+        name: table[name].map(
+            lambda one: f"'{one}" if isinstance(one, str) and one.startswith(_FORMULA) else one
+        )
+        for name in texts
+    }
+    when = table["labelled_at"].map(lambda one: one.isoformat(), na_action="ignore")
+    return table.assign(**inert, labelled_at=when).to_csv(index=False, lineterminator="\n")

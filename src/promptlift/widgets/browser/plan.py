@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, facts_of, names_of
-from promptlift.errors import ConfigError
+from promptlift.errors import ConfigError, NotFound
 from promptlift.stats.labels import LabelledGroup, corrected_rate, too_few_labels
-from promptlift.widgets.browser.catalogue import Catalogue, Filters, Row
+from promptlift.widgets.browser.catalogue import Catalogue, Row, turns_of
+from promptlift.widgets.browser.search import Query
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,7 +26,9 @@ __all__ = ["BlindCatalogue", "Plan", "is_plan"]
 _KEY: Final = "conversation_id"
 _COLUMNS: Final = frozenset((_KEY, "question", "chance"))
 _SHOWN_ROLES: Final = frozenset(("user", "assistant", "tool"))
-COMPLETED: Final = "task_completed"
+_NO_TRANSCRIPT: Final = (
+    "No transcript: draw from a table with content=True, or pass labels=lift, which reads it."
+)
 
 
 def is_plan(table: Any) -> bool:
@@ -61,13 +64,11 @@ class Plan:
         self.ids = [str(one) for one in frame[_KEY]]
         if len(set(self.ids)) < len(self.ids):
             raise ConfigError(
-                "A conversation is in the plan more than once. Draw anew with analysis.label_plan."
+                "A conversation is in the plan more than once. Draw again with analysis.label_plan."
             )
         self.chances = dict(zip(self.ids, map(float, frame["chance"]), strict=True))
-        draws = frame["draw_id"] if "draw_id" in frame else pd.Series([None] * len(frame))
-        self.draws = {
-            one: str(draw) for one, draw in zip(self.ids, draws, strict=True) if not is_missing(draw)
-        }
+        draws = zip(self.ids, frame.get("draw_id", [None] * len(frame)), strict=True)
+        self.draws = {one: str(draw) for one, draw in draws if not is_missing(draw)}
         self.contents = frame.get("content")
         facts = facts_of(table)
         # What the judge says of each, as counts and the stratum of each row: never sent to the browser.
@@ -80,12 +81,19 @@ class Plan:
         known = set(self.draws.values())
         return next(iter(known)) if len(known) == 1 and len(self.draws) == len(self.ids) else None
 
+    def drawn(self, conversation_id: str) -> dict[str, Any]:
+        """Return with which chance a conversation was drawn, and in which draw."""
+        return {"chance": self.chances.get(conversation_id), "draw_id": self.draws.get(conversation_id)}
+
     def progress(self, answers: Mapping[str, bool]) -> str:
         """Return in words how wide the interval is with the answers so far.
 
         Of several groups it is that of the widest, and which one that is stays unsaid.
         """
-        groups = self._groups(answers)
+        places: dict[Any, list[int]] = {}
+        for place, stratum in enumerate(self._strata):
+            places.setdefault(stratum["group"], []).append(place)
+        groups = [self._group(mine, answers) for mine in places.values()]
         if not groups:
             return ""
         short = [said for one in groups if (said := too_few_labels(one))]
@@ -97,27 +105,17 @@ class Plan:
         each = "each rate" if len(groups) > 1 else "the rate"
         return f"{each} is known to ±{100 * max(widths):.1f} points"
 
-    def _groups(self, answers: Mapping[str, bool]) -> list[LabelledGroup]:
-        places = {one: self._stratum_of[one] for one in answers if one in self._stratum_of}
-        groups: dict[Any, list[int]] = {}
-        for place, stratum in enumerate(self._strata):
-            groups.setdefault(stratum["group"], []).append(place)
-        return [self._group(mine, answers, places) for mine in groups.values()]
-
-    def _group(
-        self, mine: list[int], answers: Mapping[str, bool], places: Mapping[str, int]
-    ) -> LabelledGroup:
-        labelled = [one for one, place in places.items() if place in mine]
+    def _group(self, mine: Sequence[int], answers: Mapping[str, bool]) -> LabelledGroup:
+        labelled = [one for one in answers if self._stratum_of.get(one) in mine]
+        counts = {place: sum(self._stratum_of[one] == place for one in labelled) for place in mine}
         unlabelled = [
-            np.full(
-                max(self._strata[place]["n"] - sum(places[one] == place for one in labelled), 0),
-                float(self._strata[place]["verdict"]),
-            )
-            for place in mine
+            np.full(max(self._strata[place]["n"] - n, 0), float(self._strata[place]["verdict"]))
+            for place, n in counts.items()
         ]
+        verdicts = [self._strata[self._stratum_of[one]]["verdict"] for one in labelled]
         return LabelledGroup(
             np.array([answers[one] for one in labelled], np.float64),
-            np.array([self._strata[places[one]]["verdict"] for one in labelled], np.float64),
+            np.array(verdicts, np.float64),
             np.concatenate(unlabelled),
             chances=np.array([self.chances[one] for one in labelled], np.float64),
         )
@@ -133,28 +131,28 @@ class BlindCatalogue(Catalogue):
     ----------
     plan
         The draw.
-    read
-        Reads the transcript of a conversation that the plan does not bring; None where it cannot.
+    lift
+        The workspace that reads the transcripts that the plan does not bring; None where there is none.
     """
 
     names_ids = False
 
-    def __init__(self, plan: Plan, read: Callable[[str], str | None] | None = None) -> None:
+    def __init__(self, plan: Plan, lift: Any = None) -> None:
         frame = pd.DataFrame({_KEY: pd.Series(plan.ids, dtype="str")})
         if plan.contents is not None:
             frame["content"] = plan.contents
         super().__init__(frame, blind=True)
-        self._read = read
+        self._lift = lift
         self._known: dict[int, str | None] = {}
 
-    def find(self, filters: Filters, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    def find(self, query: Query, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
         """Return the places in the order of the draw; it cannot be searched, which could show the prompt."""
-        del filters
-        return super().find(Filters(), among)
+        del query
+        return super().find(Query(), among)
 
     def row(self, place: int) -> Row:
         """Return a row that says nothing but its number."""
-        return Row(place, f"Conversation {place + 1}", "", None, "", 0)
+        return Row(f"Conversation {place + 1}")
 
     def facts(self, place: int) -> list[tuple[str, str]]:
         """Return nothing: an id or a time may say which arm a conversation is of."""
@@ -165,21 +163,22 @@ class BlindCatalogue(Catalogue):
         """Return what user, assistant and tools said, without models and times."""
         content = self._content(place)
         if content is None:
-            return (
-                [],
-                "No transcript: draw from a table with content=True, or pass labels=lift, which reads it.",
-            )
-        messages, problem = self._messages(content)
-        return [
-            self._turn({"role": one["role"], "content": one["content"]})
-            for one in messages
-            if one["role"] in _SHOWN_ROLES
-        ], problem and "The transcript cannot be read."
+            return [], _NO_TRANSCRIPT
+        turns, problem = turns_of(content, shown=_without_facts)
+        return turns, problem and "The transcript cannot be read."
 
     def _content(self, place: int) -> str | None:
-        if self.has_content:
+        if "content" in self.frame:
             content = self.frame["content"].iloc[place]
             return content if isinstance(content, str) else None
-        if place not in self._known and self._read is not None:
-            self._known[place] = self._read(self.ids[place])
+        if place not in self._known and self._lift is not None:
+            try:
+                self._known[place] = self._lift.conversation(self.ids[place]).content
+            except NotFound:
+                self._known[place] = None
         return self._known.get(place)
+
+
+def _without_facts(message: Mapping[str, Any]) -> dict[str, Any] | None:
+    shown = message["role"] in _SHOWN_ROLES
+    return {"role": message["role"], "content": message["content"]} if shown else None
