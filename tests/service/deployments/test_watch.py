@@ -67,10 +67,8 @@ def test_a_fix_that_holds_is_verified_once(world, live):
     assert found["production"]["conversations"] == 60
     assert verdicts(world) == ["deployment.verified"]
     payload = world.events()[-1][1]
-    issues = payload.pop("issues")
-    assert [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues] == [
-        ("No answer", 80, 4)
-    ]
+    (issue,) = payload.pop("issues")
+    assert (issue["title"], issue["beforeFailCount"], issue["afterFailCount"]) == ("No answer", 80, 4)
     assert payload == {
         "agentId": world.prompt_id,
         "agentName": "Support",
@@ -141,44 +139,6 @@ def test_a_verified_fix_that_becomes_worse_than_the_text_before_is_told_and_roll
     assert look(world) == 0
 
 
-def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
-    for number in range(4):
-        world.log(30, failed=11, at=later(number))
-        look(world)
-    found = world.deployment(live)
-    assert (found["state"], found["verification"]) == ("live", "not_fixed")
-    assert verdicts(world) == ["deployment.not_fixed"]
-    world.log(200, at=later(10))
-    look(world)
-    assert verdicts(world) == ["deployment.not_fixed"]
-
-
-@pytest.mark.slow
-def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
-    """Half of the conversations completed their task before and for a long time after; then 22 % do."""
-    world.log(200, failed=100, at=world.started)
-    optimization_id = world.optimization(AT_ONCE)
-    for number in range(2):
-        # Failed ones come first in a log: one short log after another keeps the rate even.
-        for part in range(10):
-            world.log(6, failed=3, at=later(10 * number) + 10 * part)
-        look(world)
-    assert world.deployment(optimization_id)["verification"] == "not_fixed"
-    assert world.deployment(optimization_id)["state"] == "live"
-    for number in range(2):
-        for part in range(10):
-            world.log(9, failed=7, at=later(1_000 + number) + 10 * part)
-        look(world)
-    found = world.deployment(optimization_id)
-    assert (found["state"], found["verification"]) == ("rolled_back", "not_fixed")
-    assert found["reason"].startswith(
-        "Rolled back. Worse in production than before the change: task completion fell from 50.0 % to 2"
-    )
-    assert world.text == ORIGINAL
-    assert verdicts(world) == ["deployment.not_fixed"]
-    assert world.events()[-1][1]["updateType"] == "rollback"
-
-
 def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, auto):
     world.log(40, failed=30, at=later())
     assert look(world) == 1
@@ -189,11 +149,7 @@ def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, aut
     assert found["rolledBackAt"] is not None
     assert found["production"]["completedRate"] == 25.0
     assert world.text == ORIGINAL
-    assert world.versions() == [
-        ("created", ORIGINAL),
-        ("auto_deployed", TEXTS[1]),
-        ("rolled_back", ORIGINAL),
-    ]
+    assert world.versions()[-1] == ("rolled_back", ORIGINAL)
     # It was never verified, so nothing regressed.
     assert world.kinds() == ["prompt.updated", "prompt.updated"]
     back = world.events()[1][1]
@@ -231,9 +187,6 @@ def test_what_a_person_applied_is_told_and_not_rolled_back(world, live):
     found = world.deployment(live)
     assert (found["state"], found["verification"]) == ("live", "not_fixed")
     assert "task completion fell" in found["reason"]
-    assert [one["metric"] for one in found["production"]["metrics"] if one["regressed"]] == [
-        "task_completion"
-    ]
     assert world.text == TEXTS[1]
     assert verdicts(world) == ["deployment.not_fixed"]
 
@@ -274,23 +227,6 @@ def test_open_conversations_and_those_of_others_do_not_count(world, auto):
     stranger.log(60, failed=60, at=later())
     assert look(world) == 0
     assert world.deployment(auto)["production"]["conversations"] == 0
-
-
-def test_other_words_for_the_same_failure_are_no_fix(world, live):
-    world.log(60, failed=24, at=later(), issue="The question was left unanswered")
-    look(world)
-    assert world.deployment(live)["verification"] == "not_fixed"
-    issues = world.events()[-1][1]["issues"]
-    assert [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues] == [
-        ("No answer", 80, 0),
-        ("Other failures", 0, 24),
-    ]
-
-
-def test_the_original_is_not_watched(world, live):
-    world.apply(live, 0)
-    world.log(130, failed=130, at=later())
-    assert look(world) == 0
 
 
 @pytest.mark.slow
@@ -351,14 +287,12 @@ def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
     assert world.text == ORIGINAL
 
 
-@pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5, "maxTokens": 90}])
-def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto, change):
+def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto):
     same = {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
     world.ask(prompts.update, world.prompt_id, PromptUpdate.model_validate(same))
     assert world.deployment(auto)["verification"] == "pending"
-    body = PromptUpdate.model_validate(change)
-    world.ask(prompts.update, world.prompt_id, body)
-    world.ask(prompts.update, world.prompt_id, body)
+    for change in ({"llmModel": "gpt-4.1"}, {"temperature": 1.5, "maxTokens": 90}):
+        world.ask(prompts.update, world.prompt_id, PromptUpdate.model_validate(change))
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("live", "confounded")
     assert verdicts(world) == ["deployment.confounded"]

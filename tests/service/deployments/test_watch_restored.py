@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -26,8 +27,7 @@ def test_excluded_data_is_not_in_the_event(world, live):
     look(world)
     after = world.events()[-1][1]["answerComparison"]["after"]
     assert after
-    assert "swordfish" not in after
-    assert "jo@example.test" not in after
+    assert not re.search("swordfish|jo@example.test", after)
 
 
 def counted(world):

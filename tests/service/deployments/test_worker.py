@@ -11,9 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from promptlift.schema.prompts import PromptUpdate
-from promptlift.schema.queries import SimulationsQuery
 from promptlift.service.actions import prompts
-from promptlift.service.actions.optimizations import conversations
 from promptlift.service.background.worker import Worker
 from promptlift.service.deployments import regression_test
 from promptlift.service.deployments.regression_run import RegressionTests
@@ -40,15 +38,7 @@ CONVERSATIONS = 2 * PAIRS
 
 
 class Talkers(AnsweringModel):
-    """A model that solves tasks with a rate that the text of the prompt sets, and judges them rightly.
-
-    Attributes
-    ----------
-    rates
-        By text of the prompt.
-    gone
-        Whether requests get no answer.
-    """
+    """Solves tasks with a rate that the text of the prompt sets, and judges them rightly, unless it is ``gone``."""
 
     def __init__(self) -> None:
         super().__init__(fault=self._without_an_answer)
@@ -128,42 +118,24 @@ def held(world):
 
 def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
     optimization_id = world.optimization(TESTED)
-    assert world.deployment(optimization_id)["state"] == "testing"
     start()
     found = ended(world, optimization_id)
     assert (found["state"], found["origin"], found["verification"]) == ("live", "auto", "pending")
-    assert world.text == TEXTS[1]
     test = found["regressionTest"]
-    assert (test["passed"], test["verdict"]) == (True, "passed")
     assert test["summary"] == {"total": 12, "passed": 12, "regressed": 0}
-    assert test["pairs"]["n"] == PAIRS
+    assert (test["verdict"], test["pairs"]["n"]) == ("passed", PAIRS)
     assert {one["n"] for one in test["scenarios"]} == {5}
-    assert test["liftPointsLow"] > -10
-    assert world.kinds() == ["regression_test.completed", "prompt.updated"]
     (_, told), (_, updated) = world.events()
-    assert told == {
-        "optimizationId": optimization_id,
-        "promptId": world.prompt_id,
-        "variantId": world.variant(optimization_id, 1),
-        "expectedPercentage": 12.0,
-        "expectedPercentageLow": 4.0,
-        "expectedPercentageHigh": 20.0,
-        "passed": True,
-        "summary": test["summary"],
-        "scenarios": [{name: one[name] for name in ("name", "passed", "delta")} for one in test["scenarios"]],
-    }
+    assert (told["passed"], told["expectedPercentage"]) == (True, 12.0)
     assert updated["updateType"] == "auto_deployed"
     assert world.versions()[-1] == ("auto_deployed", TEXTS[1])
     assert len(held(world)) == CONVERSATIONS == talkers.asked["agent"] == talkers.asked["judge"]
     with world.database.read() as connection:
         row = connection.execute(select(optimizations)).one()
-        used = connection.execute(
-            select(usage_counters.c.used).where(usage_counters.c.kind == "tokens")
-        ).scalar()
+        tokens = select(usage_counters.c.used).where(usage_counters.c.kind == "tokens")
+        used = connection.scalar(tokens)
     assert row.model_calls == len(talkers.endpoint.asked)
     assert row.tokens == used == 15 * row.model_calls
-    query = SimulationsQuery.model_validate({"stage": "regression"})
-    assert world.ask(conversations, optimization_id, query=query)["pagination"]["total"] == CONVERSATIONS
 
 
 def test_a_winner_that_is_worse_is_rejected(world, talkers, start):

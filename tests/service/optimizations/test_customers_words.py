@@ -12,13 +12,7 @@ from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
-SMALL = {
-    "verificationPasses": 0,
-    "maxIterations": 1,
-    "personaCount": 1,
-    "scenariosPerSimulation": 1,
-    "maxTurns": 1,
-}
+SMALL = dict.fromkeys(("maxIterations", "personaCount", "scenariosPerSimulation", "maxTurns"), 1)
 TALK = (
     "User: I'm Anna Petrova, my order 48213 was left beside the green bin again.\n"
     "Assistant: I cannot say anything about order 48213."
@@ -28,9 +22,9 @@ TALK = (
 class CopyingModel(AnsweringModel):
     """Writes what it read in a conversation into its first variant, until it is told not to."""
 
-    def __init__(self, *, stubborn: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.stubborn = stubborn
+        self.stubborn = False
         self.asked_for_variants: list[str] = []
 
     def _variants(self, messages):
@@ -60,46 +54,31 @@ def test_names_do_not_reach_the_writer_and_what_it_copies_all_the_same_is_asked_
     caller = begin(model)
     caller.settings(**SMALL)
     prompt_id = caller.prompt()
-    judged(caller, prompt_id)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=2)
-    found = caller.ended(made["id"])
-    assert found["status"] == "completed", found["failure"]
+    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": TALK}, expect=201)
+    wait_until(
+        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == 1,
+        what="the conversation has insights",
+    )
 
+    def optimized():
+        made = caller.start(prompt_id, mode="exploratory", variantCount=2)
+        found = caller.ended(made["id"])
+        assert found["status"] == "completed", found["failure"]
+        return [one["content"] for one in caller.variants(made["id"])], found["results"]["warnings"]
+
+    texts, _ = optimized()
     first, again = model.asked_for_variants
     assert "(name) (name) lost order (number) twice and gave up." in first
     assert "Petrova" not in first
     assert "48213" not in first
     assert "from logged conversations" in again
     words = LoggedWords([PROMPT, "Find parcels"], [TALK])
-    texts = [one["content"] for one in caller.variants(made["id"])]
-    assert len(texts) == 3
     assert [words.repeated(text).problems() for text in texts] == [[], [], []]
 
-
-def test_a_variant_that_keeps_a_customers_words_is_left_out_and_a_warning_says_why(begin):
-    caller = begin(CopyingModel(stubborn=True))
-    caller.settings(**SMALL)
-    prompt_id = caller.prompt()
-    judged(caller, prompt_id)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=2)
-    found = caller.ended(made["id"])
-    assert found["status"] == "completed", found["failure"]
-    assert len(caller.variants(made["id"])) == 2
-    (note,) = [one for one in found["results"]["warnings"] if "could be tested" in one]
+    # A variant that keeps a customer's words is left out, and a warning says why.
+    model.stubborn = True
+    texts, warnings = optimized()
+    assert len(texts) == 2
+    (note,) = [one for one in warnings if "could be tested" in one]
     assert "Only 1 of 2 variants could be tested" in note
     assert "5 or more words in a row from logged conversations" in note
-
-
-def test_a_rehearsal_keeps_out_what_was_said_too(begin):
-    caller = begin(None)
-    caller.settings(**SMALL)
-    prompt_id = caller.prompt()
-    talk = f"{TALK}\nUser: Notice how the person feels. Say so plainly and offer the nearest thing that is."
-    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": talk}, expect=201)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=5)
-    found = caller.ended(made["id"])
-    assert found["status"] == "completed", found["failure"]
-    words = LoggedWords([PROMPT, "Find parcels"], [talk])
-    texts = [one["content"] for one in caller.variants(made["id"])]
-    assert len(texts) >= 2
-    assert all(words.repeated(text).problems() == [] for text in texts)

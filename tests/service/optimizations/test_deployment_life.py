@@ -1,14 +1,14 @@
-"""What becomes of winners over real sockets: staged, tested, live, rolled back, and a kill in between."""
+"""What becomes of winners over real sockets: tested, live, rolled back, and a kill in between."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from promptlift.schema import events as schema
 from promptlift.stats import expected_lift
 from support import fork_server
 from support.answering_model import PROMPT, AnsweringModel
@@ -25,62 +25,46 @@ PAIRS = 48
 FEW_PAIRS = {fork_server.SHORTER: json.dumps({"promptlift.service.deployments.regression_test.PAIRS": PAIRS})}
 
 
-def outbox(caller):
-    """Kinds and payloads of the deployment's events, oldest first."""
+def kinds(caller):
+    """Kinds of the events about the prompt and its optimization, oldest first."""
     with sqlite3.connect(caller.service.data / "promptlift.db") as connection:
         rows = connection.execute(
-            "SELECT id, type, data FROM events WHERE type NOT IN ('conversation.created', 'insights.generated') "
-            "ORDER BY seq"
+            "SELECT type FROM events WHERE type NOT IN ('conversation.created', 'insights.generated') ORDER BY seq"
         ).fetchall()
-    for one, kind, data in rows:
-        told = {"id": one, "type": kind, "timestamp": "2026-01-01T00:00:00Z", "data": json.loads(data)}
-        assert not schema.read(json.dumps(told)).data.model_extra
-    return [(kind, json.loads(data)) for _, kind, data in rows]
+    return [kind for (kind,) in rows]
 
 
-def log(caller, prompt_id, count, *, solved, at):
+def log(caller, prompt_id, count, *, what, solved, at):
     """Log conversations that started at a time, as an import does, and wait until they are judged.
 
-    What is asserted of production depends on how many of them a look finds.
+    Their openings do not depend on the time: the model's answers follow from the opening, and so does the number of
+    passes, which decides how many logged scenarios are left for the regression test.
     """
     answer = "It is solved: tomorrow." if solved else "I cannot say."
     for number in range(count):
         moment = (at + timedelta(seconds=number)).isoformat()
-        content = {
-            "messages": [
-                {"role": "user", "content": f"Parcel {number} of {at} is late", "timestamp": moment},
-                {"role": "assistant", "content": answer, "timestamp": moment},
-            ]
-        }
-        body = {"promptId": prompt_id, "content": json.dumps(content)}
+        said = (("user", f"{what} parcel {number} is late"), ("assistant", answer))
+        messages = [{"role": role, "content": text, "timestamp": moment} for role, text in said]
+        body = {"promptId": prompt_id, "content": json.dumps({"messages": messages})}
         caller.ask("POST", "/conversations", body, expect=201)
-    wait_until(
-        lambda: (
-            caller.ask("GET", "/conversations", promptId=prompt_id, hasInsights="false", limit=1)[
-                "pagination"
-            ]["total"]
-            == 0
-        ),
-        what="all of them are judged",
-        seconds=120,
-    )
+
+    def waiting():
+        page = caller.ask("GET", "/conversations", promptId=prompt_id, hasInsights="false", limit=1)
+        return page["pagination"]["total"]
+
+    # What is asserted of production depends on how many of them a look finds.
+    wait_until(lambda: waiting() == 0, what="all of them are judged", seconds=120)
 
 
 def deployment(caller, optimization_id):
     return caller.get(optimization_id)["deployment"]
 
 
-def reach(caller, optimization_id, *states, seconds=120):
+def reach(caller, optimization_id, *states):
     wait_until(
-        lambda: deployment(caller, optimization_id)["state"] in states,
-        what=f"the deployment is {' or '.join(states)}",
-        seconds=seconds,
+        lambda: deployment(caller, optimization_id)["state"] in states, what=f"it is {states}", seconds=120
     )
     return deployment(caller, optimization_id)
-
-
-def text(caller, prompt_id):
-    return caller.ask("GET", f"/prompts/{prompt_id}")["content"]
 
 
 def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begin):
@@ -88,8 +72,8 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     caller.settings(**QUICK, **AUTO)
     prompt_id = caller.prompt()
     old = datetime.now(UTC) - timedelta(days=3)
-    log(caller, prompt_id, 30, solved=True, at=old)
-    log(caller, prompt_id, 10, solved=False, at=old + timedelta(hours=1))
+    log(caller, prompt_id, 30, what="My", solved=True, at=old)
+    log(caller, prompt_id, 10, what="His", solved=False, at=old + timedelta(hours=1))
     made = caller.start(prompt_id, mode="exploratory", variantCount=1)
     found = caller.ended(made["id"])
     assert found["results"]["winnerSelected"] is True, found["results"]["explanation"]
@@ -100,7 +84,7 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     assert (live["state"], live["origin"], live["variantId"]) == ("live", "auto", winner["id"])
     test = live["regressionTest"]
     assert (test["verdict"], test["pairs"]["n"] + test["pairs"]["dropped"]) == ("passed", PAIRS)
-    assert text(caller, prompt_id) == winner["content"] != PROMPT
+    assert caller.ask("GET", f"/prompts/{prompt_id}")["content"] == winner["content"] != PROMPT
     tested = caller.simulations(made["id"], stage="regression")
     assert len(tested) == 2 * PAIRS
     assert {one["variantNumber"] for one in tested} == {0, 1}
@@ -121,61 +105,21 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     assert winner["liftExpected"] == results["liftExpected"]
 
     # An import of old conversations says nothing about the new text.
-    log(caller, prompt_id, 20, solved=False, at=old + timedelta(hours=2))
+    log(caller, prompt_id, 20, what="Her", solved=False, at=old + timedelta(hours=2))
     assert deployment(caller, made["id"])["state"] == "live"
-    log(caller, prompt_id, 30, solved=False, at=datetime.now(UTC))
+    log(caller, prompt_id, 30, what="Our", solved=False, at=datetime.now(UTC))
     back = reach(caller, made["id"], "rolled_back")
     assert (back["verification"], back["versionId"]) == ("pending", live["versionId"])
     assert "task completion fell from 50.0 % to 0.0 %" in back["reason"]
-    assert text(caller, prompt_id) == PROMPT
+    assert caller.ask("GET", f"/prompts/{prompt_id}")["content"] == PROMPT
     versions = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
-    assert [(one["number"], one["origin"], one["isLive"]) for one in versions] == [
-        (3, "rolled_back", True),
-        (2, "auto_deployed", False),
-        (1, "created", False),
+    assert [one["origin"] for one in versions] == ["rolled_back", "auto_deployed", "created"]
+    assert kinds(caller) == [
+        *("optimization.started", "optimization.completed", "regression_test.completed"),
+        *("prompt.updated", "prompt.updated"),
     ]
-    assert [kind for kind, _ in outbox(caller)] == [
-        "optimization.started",
-        "optimization.completed",
-        "regression_test.completed",
-        "prompt.updated",
-        "prompt.updated",
-    ]
-    updates = [data["updateType"] for kind, data in outbox(caller) if kind == "prompt.updated"]
-    assert updates == ["auto_deployed", "rollback"]
     harmed = [one["metric"] for one in back["production"]["metrics"] if one["regressed"]]
     assert "task_completion" in harmed
-
-
-def test_a_staged_winner_waits_and_its_apply_can_be_undone(begin):
-    caller = begin(AnsweringModel(better=ALWAYS))
-    caller.settings(**QUICK, deploymentMode="semi-automatic", verificationPasses=0)
-    prompt_id = caller.prompt()
-    made = caller.start(prompt_id, mode="exploratory", variantCount=1)
-    assert caller.ended(made["id"])["deployment"]["state"] == "staged"
-    original, winner = caller.variants(made["id"])
-    assert (original["isStaged"], winner["isStaged"]) == (False, True)
-    assert text(caller, prompt_id) == PROMPT
-
-    (first,) = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
-    path = f"/optimizations/{made['id']}/apply"
-    caller.ask("PATCH", f"/prompts/{prompt_id}", {"content": "Somebody else's."})
-    refused = caller.ask("POST", path, {"ifVersionId": first["id"]}, expect=409)
-    assert refused["error"]["code"] == "INVALID_STATE"
-    assert text(caller, prompt_id) == "Somebody else's."
-    seen = refused["error"]["details"]["liveVersionId"]
-    applied = caller.ask("POST", path, {"ifVersionId": seen})
-    assert (applied["appliedVariantId"], applied["changed"]) == (winner["id"], True)
-    assert caller.ask("POST", path, {"ifVersionId": seen})["changed"] is False
-    assert caller.ask("POST", path)["versionId"] == applied["versionId"]
-    found = deployment(caller, made["id"])
-    assert (found["state"], found["origin"]) == ("live", "approval")
-    assert text(caller, prompt_id) == winner["content"]
-
-    undo = {"versionId": applied["previousVersionId"], "ifVersionId": applied["versionId"]}
-    caller.ask("POST", f"/prompts/{prompt_id}/restore", undo)
-    assert text(caller, prompt_id) == "Somebody else's."
-    assert deployment(caller, made["id"])["state"] == "rolled_back"
 
 
 def test_a_kill_during_the_regression_test_repeats_no_conversation(begin):
@@ -204,5 +148,5 @@ def test_a_kill_during_the_regression_test_repeats_no_conversation(begin):
     begun = sum(count for (_, opening), count in model.conversations.items() if opening in openings)
     # Those under way at a kill begin again; nothing else does.
     assert begun <= 2 * PAIRS + kills * 12
-    kinds = [kind for kind, _ in outbox(caller)]
-    assert kinds.count("regression_test.completed") == kinds.count("prompt.updated") == 1
+    told = Counter(kinds(caller))
+    assert told["regression_test.completed"] == told["prompt.updated"] == 1

@@ -11,37 +11,34 @@ from promptlift.schema.results import OptimizationResults
 from promptlift.service.optimizations.goal import intent_results
 from promptlift.stats import analyse_pairs
 
+BETTER, WORSE, UNCLEAR = (40, 40, 5, 15), (40, 5, 40, 15), (40, 11, 9, 40)
 
-def rows(*tables, arm=1):
+
+def rows(*tables):
     """Conversations in which each target has a table of pairs: both, only the variant, only the original, neither."""
+    sides = ((True, True), (True, False), (False, True), (False, False))
     pairs = [
-        [(True, True)] * both
-        + [(True, False)] * variant
-        + [(False, True)] * original
-        + [(False, False)] * neither
-        for both, variant, original, neither in tables
+        [side for side, count in zip(sides, table, strict=True) for _ in range(count)] for table in tables
     ]
     return [
         SimpleNamespace(cell=cell, arm=number, criteria=[one[side] for one in outcomes])
         for cell, outcomes in enumerate(zip(*pairs, strict=True))
-        for side, number in ((0, arm), (1, 0))
+        for side, number in ((0, 1), (1, 0))
     ]
 
 
 def results(intent, found, *, finalist=1, completion=(40, 20, 10, 30), look=3, looks=10):
-    analysis = analyse_pairs(*completion, look=look, max_looks=looks)
-    return shown(intent_results(intent, found, finalist=finalist, analysis=analysis))
-
-
-def shown(found):
     """Results as the API has them."""
-    return OptimizationResults(**found).to_wire()
+    analysis = analyse_pairs(*completion, look=look, max_looks=looks)
+    return OptimizationResults(
+        **intent_results(intent, found, finalist=finalist, analysis=analysis)
+    ).to_wire()
 
 
 def test_a_target_is_measured_as_task_completion_is():
     intent = {"targetImprovements": [" Name the day ", "Name the day", " "]}
-    (target,) = results(intent, rows((40, 40, 5, 15)))["targets"]
-    same = analyse_pairs(40, 40, 5, 15, look=3, max_looks=10)
+    (target,) = results(intent, rows(BETTER))["targets"]
+    same = analyse_pairs(*BETTER, look=3, max_looks=10)
     assert target == {
         "target": "Name the day",
         "change": "improved",
@@ -55,20 +52,6 @@ def test_a_target_is_measured_as_task_completion_is():
     }
 
 
-@pytest.mark.parametrize(
-    ("table", "change"),
-    [
-        ((40, 40, 5, 15), "improved"),
-        ((40, 5, 40, 15), "worse"),
-        ((40, 11, 9, 40), "unclear"),
-        ((2000, 0, 0, 2000), "unchanged"),
-    ],
-)
-def test_a_change_is_named_by_its_interval(table, change):
-    (target,) = results({"targetImprovements": ["a"]}, rows(table))["targets"]
-    assert target["change"] == change
-
-
 def test_several_targets_share_the_error():
     tables = [(40, 22, 8, 30)] * 5
     one = results({"targetImprovements": ["a"]}, rows(tables[0]))["targets"][0]
@@ -79,46 +62,46 @@ def test_several_targets_share_the_error():
 
 
 @pytest.mark.parametrize(
-    ("tables", "held"),
+    ("tables", "changes", "held"),
     [
-        ([(40, 40, 5, 15)], True),
-        ([(40, 40, 5, 15), (40, 40, 5, 15)], True),
-        ([(40, 40, 5, 15), (40, 11, 9, 40)], None),
-        ([(40, 40, 5, 15), (40, 5, 40, 15)], False),
+        ([BETTER], ["improved"], True),
+        ([BETTER, UNCLEAR], ["improved", "unclear"], None),
+        ([BETTER, WORSE], ["improved", "worse"], False),
+        ([(2000, 0, 0, 2000)], ["unchanged"], False),
     ],
 )
-def test_a_hypothesis_held_where_every_target_improved(tables, held):
+def test_a_change_is_named_by_its_interval_and_a_hypothesis_held_where_every_target_improved(
+    tables, changes, held
+):
     intent = {"targetImprovements": list("abc"[: len(tables)]), "hypothesis": " Asking first helps. "}
     found = results(intent, rows(*tables))
+    assert [one["change"] for one in found["targets"]] == changes
     assert found["hypothesis"] == {"text": "Asking first helps.", "held": held, "measuredBy": "targets"}
 
 
-@pytest.mark.parametrize(
-    ("completion", "held"), [((40, 40, 5, 15), True), ((40, 5, 40, 15), False), ((40, 11, 9, 40), None)]
-)
-def test_without_targets_task_completion_decides(completion, held):
-    found = results({"hypothesis": "It helps."}, [], completion=completion)
-    assert found == {"hypothesis": {"text": "It helps.", "held": held, "measuredBy": "taskCompletion"}}
+def test_without_targets_task_completion_decides_and_without_an_intent_there_is_nothing_to_say():
+    for completion, held in ((BETTER, True), (WORSE, False), (UNCLEAR, None)):
+        found = results({"hypothesis": "It helps."}, [], completion=completion)
+        assert found == {"hypothesis": {"text": "It helps.", "held": held, "measuredBy": "taskCompletion"}}
+    for intent in ({}, {"targetImprovements": [], "hypothesis": None}, {"hypothesis": " "}):
+        assert results(intent, rows((1, 1, 1, 1))) == {}
 
 
-@pytest.mark.parametrize("intent", [{}, {"targetImprovements": [], "hypothesis": None}, {"hypothesis": " "}])
-def test_without_an_intent_there_is_nothing_to_say(intent):
-    assert results(intent, rows((1, 1, 1, 1))) == {}
-
-
-def test_before_there_is_a_finalist_nothing_is_known():
+def test_pairs_that_lack_a_finalist_a_criterion_or_a_side_do_not_count():
     intent = {"targetImprovements": ["a"], "hypothesis": "h"}
-    found = shown(intent_results(intent, rows((40, 40, 5, 15)), finalist=None, analysis=None))
-    assert found["targets"][0] | {"n": 0, "change": "unclear", "points": None} == found["targets"][0]
-    assert found["hypothesis"]["held"] is None
-
-
-def test_pairs_that_lack_a_criterion_or_a_side_do_not_count():
-    found = rows((1, 2, 0, 0))
-    found[0].criteria = None
-    found[2].criteria = [True, False]
-    found.append(SimpleNamespace(cell=9, arm=1, criteria=[True]))
-    (target,) = results({"targetImprovements": ["a"]}, found)["targets"]
+    found = results(intent, rows(BETTER), finalist=None)
+    (target,) = found["targets"]
+    assert (target["n"], target["change"], target["points"], found["hypothesis"]["held"]) == (
+        0,
+        "unclear",
+        None,
+        None,
+    )
+    lacking = rows((1, 2, 0, 0))
+    lacking[0].criteria = None
+    lacking[2].criteria = [True, False]
+    lacking.append(SimpleNamespace(cell=9, arm=1, criteria=[True]))
+    (target,) = results({"targetImprovements": ["a"]}, lacking)["targets"]
     assert target["n"] == 1
 
 
@@ -130,10 +113,9 @@ def test_targets_that_nothing_changes_are_rarely_called_improved():
     for _ in range(300):
         met = draws.random((2, looks * size, 3)) < 0.5
         for look in range(1, looks + 1):
-            cells = look * size
             found = [
                 SimpleNamespace(cell=cell, arm=arm, criteria=met[arm, cell].tolist())
-                for cell in range(cells)
+                for cell in range(look * size)
                 for arm in (0, 1)
             ]
             changes = results({"targetImprovements": list("abc")}, found, look=look, looks=looks)["targets"]

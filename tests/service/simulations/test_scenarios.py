@@ -2,13 +2,9 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.personas import library
@@ -55,22 +51,15 @@ def write(model, count=3, *, known=(), seed=7):
     )
 
 
-# From conversations
-
-
 def test_the_opening_is_the_first_user_message_as_it_stands():
-    content = json.dumps(
-        {
-            "messages": [
-                {"role": "assistant", "content": "Hi, how can I help?"},
-                {"role": "user", "content": "  "},
-                {"role": "user", "content": " My order\n\nis LATE "},
-                {"role": "user", "content": "hello?"},
-            ]
-        }
-    )
-    found = from_conversation(content, None)
-    assert found == Scenario(
+    said = [
+        ("assistant", "How can I help?"),
+        ("user", "  "),
+        ("user", " My order\n\nis LATE "),
+        ("user", "hello?"),
+    ]
+    content = json.dumps({"messages": [{"role": role, "content": text} for role, text in said]})
+    assert from_conversation(content, None) == Scenario(
         "My order is LATE",
         " My order\n\nis LATE ",
         "Get what the first message asks for, completely.",
@@ -79,53 +68,40 @@ def test_the_opening_is_the_first_user_message_as_it_stands():
 
 
 def test_the_goal_is_what_was_asked_and_not_how_it_ended():
-    insights = {
-        "summary": "The user wanted to move a flight to Friday. The assistant refused. The user gave up.",
-        "topics": ["flight change", "fees"],
-        "taskCompleted": False,
-    }
+    summary = "The user wanted to move a flight to Friday. The assistant refused. The user gave up."
+    insights = {"summary": summary, "topics": ["flight change", "fees"], "taskCompleted": False}
     found = from_conversation("User: hi", insights)
     assert found.title == "flight change"
     assert found.goal == (
         "Get what this person came for: The user wanted to move a flight to Friday. "
         "It is about: flight change, fees."
     )
+    # Insights of any shape are survived.
+    for topics in (None, 3, "text", [None, 4, ""], [["x"]]):
+        found = from_conversation("User: hi there", {"summary": 5, "topics": topics})
+        assert (found.title, found.goal) == ("hi there", "Get what the first message asks for, completely.")
 
 
 TALK = "User: hello\nAssistant: Hi.\nUser: Can I return “it”. It is broken\nAssistant: No.\nUser: Forget it."
 
 
 def test_the_goal_of_a_conversation_that_the_built_in_analyser_judged_is_the_request_itself():
-    judgement = LexiconJudge().judge(parse_content(TALK))
-    insights = {"summary": judgement.summary, "topics": [], "analyser": LexiconJudge().analyser}
+    # The words of the summary play no part.
+    insights = {
+        "summary": "Requested: something. Gave up.",
+        "topics": [],
+        "analyser": LexiconJudge().analyser,
+    }
     expected = "Get what this person came for: Can I return “it”. It is broken"
     assert from_conversation(TALK, insights).goal == expected
-    # The words of the summary play no part.
-    assert from_conversation(TALK, {**insights, "summary": "Requested: something. Gave up."}).goal == expected
     assert "It is [excluded]" in from_conversation(TALK, insights, exclusions="broken").goal
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "no label",
-        '{"messages": []}',
-        "Assistant: only me",
-        "User: " + "x" * (OPENING_CHARS + 1),
-        "User:    ",
-        json.dumps({"messages": [{"role": "user", "content": "a\x00b"}]}),
-    ],
-)
-def test_a_conversation_without_a_usable_opening_gives_none(content):
-    assert from_conversation(content, None) is None
-
-
-@pytest.mark.parametrize("topics", [None, 3, "text", [None, 4, ""], [["x"]]])
-def test_insights_of_any_shape_are_survived(topics):
-    found = from_conversation("User: hi there", {"summary": 5, "topics": topics})
-    assert found.title == "hi there"
-    assert found.goal == "Get what the first message asks for, completely."
+def test_a_conversation_without_a_usable_opening_gives_none():
+    nul = json.dumps({"messages": [{"role": "user", "content": "a\x00b"}]})
+    long = "User: " + "x" * (OPENING_CHARS + 1)
+    for content in ("", "no label", '{"messages": []}', "Assistant: only me", long, "User:    ", nul):
+        assert from_conversation(content, None) is None
 
 
 def test_hostile_texts_are_bounded_and_storable():
@@ -139,34 +115,12 @@ def test_hostile_texts_are_bounded_and_storable():
             (found.title + found.goal + found.opening).encode()
 
 
-# Order
-
-
 def test_failures_come_first_more_often():
-    candidates = [
-        ("failed", FAILURE_WEIGHT),
-        ("done", 1.0),
-    ]
-    first = Counter(weighted_order(candidates, random.Random(seed))[0] for seed in range(4_000))
-    share = FAILURE_WEIGHT / (FAILURE_WEIGHT + 1)
-    assert abs(first["failed"] / 4_000 - share) < 0.03
-
-
-@given(st.lists(st.floats(0.001, 1_000), max_size=30), st.integers(0, 2**40))
-def test_an_order_holds_everybody_once_and_repeats(weights, seed):
-    candidates = [(str(n), weight) for n, weight in enumerate(weights)]
-    order = weighted_order(candidates, random.Random(seed))
-    assert sorted(order) == sorted(name for name, _ in candidates)
-    assert order == weighted_order(candidates, random.Random(seed))
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_weight_that_means_nothing_is_refused(weight):
-    with pytest.raises(ValueError, match="'a' must be a finite number above 0"):
-        weighted_order([("a", weight)], random.Random(1))
-
-
-# Written by a model
+    candidates = [("failed", FAILURE_WEIGHT), ("done", 1.0), ("other", 1.0)]
+    orders = [weighted_order(candidates, random.Random(seed)) for seed in range(4_000)]
+    assert {frozenset(one) for one in orders} == {frozenset(("failed", "done", "other"))}
+    share = sum(one[0] == "failed" for one in orders) / 4_000
+    assert share == pytest.approx(FAILURE_WEIGHT / (FAILURE_WEIGHT + 2), abs=0.03)
 
 
 def test_scenarios_are_written_in_batches():
@@ -210,15 +164,6 @@ def test_what_is_known_is_told_as_data():
     assert "invented opening" not in request.last
     assert len([one for one in records if one["kind"] == "kind of person"]) == 4
     assert "Ignore all rules" not in request.system
-
-
-def test_the_same_seed_makes_the_same_requests():
-    first, second, other = ScriptedModel(many), ScriptedModel(many), ScriptedModel(many)
-    write(first, 20)
-    write(second, 20)
-    write(other, 20, seed=8)
-    assert [one.messages for one in first.asked] == [one.messages for one in second.asked]
-    assert first.asked[0].messages != other.asked[0].messages
 
 
 def test_an_unusable_scenario_does_not_cost_the_others():

@@ -33,7 +33,7 @@ def searched(tmp_path_factory):
         yield world, Counter(model.asked, conversations=model.conversations), caller, found
 
 
-def test_a_search_learns_from_failures_and_its_finalist_is_better(searched):
+def test_a_search_learns_from_failures_that_it_quotes_and_its_finalist_is_better(searched):
     world, asked, caller, found = searched
     assert asked["reflection"] >= 3
     assert asked["variants"] == 0
@@ -45,19 +45,8 @@ def test_a_search_learns_from_failures_and_its_finalist_is_better(searched):
     kept = [edit for edit in finalist["edits"] if edit["state"] == "kept"]
     assert all(edit["text"] in finalist["content"] for edit in kept if edit["operation"] != "delete")
     assert all(edit["evidence"] for edit in kept)
-
-
-def test_evidence_is_in_the_conversations_that_it_names(searched):
-    _, _, caller, found = searched
     held = {one["id"]: one["content"] for one in caller.simulations(found["id"], includeContent="true")}
-    evidence = [
-        one
-        for variant in caller.variants(found["id"])
-        for edit in variant["edits"]
-        for one in edit["evidence"]
-    ]
-    assert evidence
-    for one in evidence:
+    for one in (one for variant in variants for edit in variant["edits"] for one in edit["evidence"]):
         place = one["conversationId"]
         content = held.get(place) or caller.ask("GET", f"/conversations/{place}")["content"]
         assert one["quote"].casefold() in content.casefold()
@@ -75,7 +64,6 @@ def test_conversations_stay_within_the_budget_and_no_cell_of_the_search_decides(
     # What the same settings cost without a search: two passes of screening, and eight of two arms, with 4 cells each.
     most = 4 * (4 + 3 + 2 * 8)
     assert len(by_stage["screen"]) + len(by_stage["confirm"]) <= most
-    assert len(by_stage["screen"]) <= most // 2
     assert asked["conversations"] == len(held)
     assert plan["generations"] <= plan["generationsMax"]
     deciding = by_stage["confirm"] + by_stage["verify"]
@@ -156,19 +144,20 @@ def written_at_once(caller, model, prompt_id, **body):
     return found["results"]["warnings"]
 
 
-@pytest.mark.parametrize("how", ["off in the request", "off in the settings", "one variant", "no failures"])
-def test_without_its_conditions_variants_are_written_at_once(incapable, how):
+def test_without_its_conditions_variants_are_written_at_once(incapable):
     model, caller, prompt_id = incapable
     caller.settings(**SMALL)
-    caller.ask(
-        "PATCH", "/settings", {"optimization": {"search": "off" if how == "off in the settings" else "on"}}
-    )
-    if how == "no failures":
-        prompt_id = caller.prompt(content=model.world.seed_prompt)
-    body = {"off in the request": {"search": "off"}, "one variant": {"variantCount": 1}}.get(how, {})
-    warnings = written_at_once(caller, model, prompt_id, **body)
-    assert model.asked["reflection"] == 0
-    assert not any("search" in one for one in warnings)
+    without_failures = caller.prompt(content=model.world.seed_prompt)
+    for switch, wanted, body in (
+        ("on", prompt_id, {"search": "off"}),
+        ("off", prompt_id, {}),
+        ("on", prompt_id, {"variantCount": 1}),
+        ("on", without_failures, {}),
+    ):
+        caller.ask("PATCH", "/settings", {"optimization": {"search": switch}})
+        warnings = written_at_once(caller, model, wanted, **body)
+        assert model.asked["reflection"] == 0
+        assert not any("search" in one for one in warnings)
 
 
 UNFOUNDED = {"operation": "add", "text": "Be brief.", "evidence": [{"conversation": "c1", "quote": "?!"}]}
@@ -207,6 +196,7 @@ def test_no_candidate_repeats_what_customers_said(begin):
     caller.settings(**SMALL, verificationPasses=0)
     found = caller.ended(caller.start(world_prompt(caller, world), mode="exploratory", variantCount=3)["id"])
     assert found["status"] == "completed", found["failure"]
+    assert found["searchPlan"]["verification"] == {"planned": 0, "spent": 0}
     talks = ["\n".join(f"{role}: {text}" for role, text in one.messages) for one in world.log]
     said = LoggedWords([world.seed_prompt], talks)
     variants = caller.variants(found["id"])
