@@ -21,12 +21,8 @@ class Benchmarks(Caller):
     """Asks for benchmarks."""
 
     def log(self, prompt_id, count):
-        return [
-            self.ask(
-                "POST", "/conversations", {"promptId": prompt_id, "content": LOGGED.format(n=n)}, expect=201
-            )["id"]
-            for n in range(count)
-        ]
+        bodies = [{"promptId": prompt_id, "content": LOGGED.format(n=n)} for n in range(count)]
+        return [self.ask("POST", "/conversations", body, expect=201)["id"] for body in bodies]
 
     def begin(self, *arms, expect=200, **body):
         body.setdefault("scenarioSet", {"count": 6, "source": "model"})
@@ -66,21 +62,14 @@ def faulty(model):
     model.fault = None
 
 
-@pytest.fixture
-def asked(model):
-    """Model and system text of every request to an assistant."""
-    seen = []
+def test_every_arm_runs_its_own_text_on_its_own_model(caller, faulty):
+    asked = set()
 
     def note(one):
         if one.headers["x-promptlift-purpose"] == "agent":
-            seen.append((one.body["model"], one.body["messages"][0]["content"]))
+            asked.add((one.body["model"], one.body["messages"][0]["content"]))
 
-    model.fault = note
-    yield seen
-    model.fault = None
-
-
-def test_every_arm_runs_its_own_text_on_its_own_model(caller, asked):
+    faulty.fault = note
     prompt = caller.prompt(content="First text.", llmModel="gpt-4o")
     caller.ask("PATCH", f"/prompts/{prompt}", {"content": "Second text."})
     versions = caller.ask("GET", f"/prompts/{prompt}/versions")["data"]
@@ -95,18 +84,14 @@ def test_every_arm_runs_its_own_text_on_its_own_model(caller, asked):
     caller.ask("PATCH", f"/prompts/{prompt}", {"content": "Third text."})
     found = caller.over(made)
     assert found["status"] == "completed"
-    assert set(asked) == {
+    assert asked == {
         ("gpt-4o", "Second text."),
         ("gpt-4o", "First text."),
         ("gpt-4.1", "Second text."),
         ("gpt-4o-mini", "Another prompt."),
     }
-    assert [arm["name"] for arm in found["arms"]] == [
-        "Parcels",
-        "Before",
-        "Parcels on gpt-4.1",
-        "Parcels (2)",
-    ]
+    names = [arm["name"] for arm in found["arms"]]
+    assert names == ["Parcels", "Before", "Parcels on gpt-4.1", "Parcels (2)"]
     # The same cells for all.
     openings = [{one["scenario"]["opening"] for one in caller.conversations(made, arm=n)} for n in range(4)]
     assert len(openings[0]) == 6
@@ -152,11 +137,8 @@ def test_tokens_and_prices_give_costs_and_the_cheapest(caller):
 
 
 def test_an_arm_whose_model_is_gone_is_given_up_and_the_others_go_on(caller, faulty):
-    faulty.fault = lambda one: (
-        Say({"error": {"message": "no such model here"}}, status=404)
-        if one.body["model"] == "gpt-4.1"
-        else None
-    )
+    gone = Say({"error": {"message": "no such model here"}}, status=404)
+    faulty.fault = lambda one: gone if one.body["model"] == "gpt-4.1" else None
     prompt = caller.prompt()
     made = caller.begin(
         {"promptId": prompt}, {"promptId": prompt, "llmModel": "gpt-4.1"}, {"promptId": prompt}
@@ -172,11 +154,8 @@ def test_an_arm_whose_model_is_gone_is_given_up_and_the_others_go_on(caller, fau
 
 
 def test_a_benchmark_fails_with_the_reason_and_resumes_where_it_was(caller, faulty):
-    faulty.fault = lambda one: (
-        Say({"error": {"message": "wrong key"}}, status=401)
-        if one.headers["x-promptlift-purpose"] == "persona"
-        else None
-    )
+    refused = Say({"error": {"message": "wrong key"}}, status=401)
+    faulty.fault = lambda one: refused if one.headers["x-promptlift-purpose"] == "persona" else None
     prompt = caller.prompt()
     made = caller.begin({"promptId": prompt}, {"promptId": prompt})
     failed = caller.over(made)
@@ -217,57 +196,43 @@ def test_scenarios_come_from_logged_conversations_and_stay_what_they_were(caller
     assert [one["conversationId"] for one in chosen] == ids[1:3]
 
 
-def test_without_any_usable_conversation_it_fails_with_what_to_do(caller):
-    made = caller.begin({"promptId": caller.prompt()}, scenarioSet={"source": "conversations", "count": 3})
-    failed = caller.over(made)
+def test_too_few_logged_conversations_make_a_smaller_set_and_none_fail_with_what_to_do(caller):
+    prompt = caller.prompt()
+    wanted = {"source": "conversations", "count": 9}
+    failed = caller.over(caller.begin({"promptId": prompt}, scenarioSet=wanted))
     assert failed["status"] == "failed"
     assert '{"source": "model"}' in failed["failure"]
-
-
-def test_fewer_logged_conversations_than_asked_for_make_a_smaller_set(caller):
-    prompt = caller.prompt()
     caller.log(prompt, 2)
-    made = caller.begin({"promptId": prompt}, scenarioSet={"source": "conversations", "count": 9})
-    found = caller.over(made)
+    found = caller.over(caller.begin({"promptId": prompt}, scenarioSet=wanted))
     assert (found["status"], found["scenarioSet"]["count"]) == ("completed", 2)
     assert found["progress"] == {"conversationsDone": 2, "conversationsTotal": 2, "fraction": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("arm", "field"),
-    [
-        ({}, "arms[1].promptId"),
-        ({"promptId": "prm_none"}, "arms[1].promptId"),
-        ({"agentId": "prm_none"}, "arms[1].agentId"),
-        ({"promptId": "P", "versionId": "ver_999999"}, "arms[1].versionId"),
-        ({"promptId": "P", "variantId": "var_none"}, "arms[1].variantId"),
-        ({"promptId": "P", "versionId": "ver_1", "variantId": "var_1"}, "arms[1].variantId"),
-        ({"promptId": "P", "llmModel": "gpt-4oo"}, "arms[1].llmModel"),
-        ({"promptId": "P", "agentId": "other"}, "arms[1].agentId"),
-    ],
-)
-def test_an_arm_that_is_not_there_is_named(caller, arm, field):
+def test_arms_and_scenarios_that_are_not_there_are_named(caller):
     prompt = caller.prompt()
-    arm = {name: prompt if value == "P" else value for name, value in arm.items()}
-    error = caller.begin({"promptId": prompt}, arm, expect=400)["error"]
-    assert (error["code"], list(error["details"])) == ("VALIDATION_ERROR", [field])
-
-
-@pytest.mark.parametrize(
-    ("wanted", "field"),
-    [
-        ({"id": "set_none"}, "scenarioSet.id"),
-        ({"version": 2}, "scenarioSet.version"),
-        ({"promptId": "prm_none"}, "scenarioSet.promptId"),
-        ({"conversationIds": ["cnv_none"]}, "scenarioSet.conversationIds[0]"),
-        ({"count": 0}, "scenarioSet.count"),
-        ({"count": 1001}, "scenarioSet.count"),
-        ({"source": "thin air"}, "scenarioSet.source"),
-    ],
-)
-def test_scenarios_that_are_not_there_are_named(caller, wanted, field):
-    error = caller.begin({"promptId": caller.prompt()}, scenarioSet=wanted, expect=400)["error"]
-    assert (error["code"], list(error["details"])) == ("VALIDATION_ERROR", [field])
+    for arm, field in (
+        ({}, "promptId"),
+        ({"promptId": "prm_none"}, "promptId"),
+        ({"agentId": "prm_none"}, "agentId"),
+        ({"promptId": prompt, "versionId": "ver_999999"}, "versionId"),
+        ({"promptId": prompt, "variantId": "var_none"}, "variantId"),
+        ({"promptId": prompt, "versionId": "ver_1", "variantId": "var_1"}, "variantId"),
+        ({"promptId": prompt, "llmModel": "gpt-4oo"}, "llmModel"),
+        ({"promptId": prompt, "agentId": "other"}, "agentId"),
+    ):
+        error = caller.begin({"promptId": prompt}, arm, expect=400)["error"]
+        assert (error["code"], list(error["details"])) == ("VALIDATION_ERROR", [f"arms[1].{field}"])
+    for wanted, field in (
+        ({"id": "set_none"}, "id"),
+        ({"version": 2}, "version"),
+        ({"promptId": "prm_none"}, "promptId"),
+        ({"conversationIds": ["cnv_none"]}, "conversationIds[0]"),
+        ({"count": 0}, "count"),
+        ({"count": 1001}, "count"),
+        ({"source": "thin air"}, "source"),
+    ):
+        error = caller.begin({"promptId": prompt}, scenarioSet=wanted, expect=400)["error"]
+        assert list(error["details"]) == [f"scenarioSet.{field}"]
 
 
 def test_a_deleted_benchmark_begins_nothing_more(caller, model):

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 import pytest
 from sqlalchemy import func, insert, select, update
 
+from promptlift.service.store import conversation_updates
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import judge_verdicts, runs
 from support.answering_model import serving
@@ -55,15 +56,12 @@ def begin(wire, path, body=None):
     return run["id"]
 
 
-def run_of(wire, run_id):
-    return wire.send("GET", f"/judge-runs/{run_id}")[1]
-
-
 def ended(wire, run_id):
-    wait_until(
-        lambda: run_of(wire, run_id)["status"] not in ("queued", "running"), what="it ends", seconds=120
-    )
-    return run_of(wire, run_id)
+    def run():
+        return wire.send("GET", f"/judge-runs/{run_id}")[1]
+
+    wait_until(lambda: run()["status"] not in ("queued", "running"), what="it ends", seconds=120)
+    return run()
 
 
 def verdicts(wire, judge):
@@ -80,11 +78,8 @@ def test_spending_ends_at_its_limits(tmp_path):
     with judged_service(JudgingModel(), tmp_path / "limits") as (_, wire):
         judge, _ = log(wire, 45)
         found = ended(wire, begin(wire, f"/judges/{judge}/backfill", {"maxConversations": 7}))
-        assert (found["status"], found["usage"]["modelCalls"], len(verdicts(wire, judge))) == (
-            "completed",
-            7,
-            7,
-        )
+        assert found["status"] == "completed"
+        assert found["usage"]["modelCalls"] == len(verdicts(wire, judge)) == 7
         # 120 tokens an answer: the ninth is not begun, and those under way then end.
         found = ended(wire, begin(wire, f"/judges/{judge}/backfill", {"maxTokens": 960}))
         assert found["status"] == "stopped"
@@ -160,11 +155,9 @@ def test_it_judges_on_postgresql(tmp_path, postgres_url):
 
 def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres_url):
     """The worker has the row of its run, and adds rows of the judge that is being deleted."""
+    options = {"database": postgres_url, "options": ["--no-worker"]}
     with (
-        judged_service(JudgingModel(), tmp_path / "data", database=postgres_url, options=["--no-worker"]) as (
-            _,
-            wire,
-        ),
+        judged_service(JudgingModel(), tmp_path / "data", **options) as (_, wire),
         ThreadPoolExecutor(1) as requests,
         closing(Database(postgres_url)) as database,
     ):
@@ -190,25 +183,18 @@ def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres
 
 
 def test_changed_and_old_conversations_take_their_verdicts_with_them(tmp_path):
-    from promptlift.service.store import conversation_updates
-
     with judged_service(JudgingModel(), tmp_path / "old") as (service, wire):
         judge, truth = log(wire, 3)
         ended(wire, begin(wire, f"/judges/{judge}/backfill"))
         changed, *kept = truth
-        status, _ = wire.send(
-            "PATCH", f"/conversations/{changed}", {"content": "User: other\nAssistant: words"}
-        )
-        assert status == 200
+        body = {"content": "User: other\nAssistant: words"}
+        assert wire.send("PATCH", f"/conversations/{changed}", body)[0] == 200
         assert verdicts(wire, judge).keys() == set(kept)
         wait_until(
             lambda: wire.send("GET", "/conversations?hasInsights=true")[1]["pagination"]["total"] == 3,
             what="the service's own judge is done",
         )
-        database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-        try:
-            with database.write() as connection:
-                deleted, _ = conversation_updates.delete_conversations(connection, before=2**53, after_seq=0)
-        finally:
-            database.close()
+        url = f"sqlite:///{service.data / 'promptlift.db'}"
+        with closing(Database(url)) as database, database.write() as connection:
+            deleted, _ = conversation_updates.delete_conversations(connection, before=2**53, after_seq=0)
         assert (deleted, verdicts(wire, judge)) == (len(truth), {})

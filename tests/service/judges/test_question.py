@@ -9,7 +9,7 @@ import pytest
 from promptlift.schema.judges import JudgeExample
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.judges.question import JudgeText, ask
+from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
 from promptlift.service.llm.failures import LlmBadAnswer
 from support.orders import ORDERS
 from support.scripted_model import ScriptedModel, in_turn
@@ -33,12 +33,7 @@ def test_the_owners_texts_are_rules_and_everything_else_is_data():
     model = ScriptedModel(in_turn(said()))
     text = JudgeText(TEXT.question, TEXT.rubric, (JudgeExample(text="User: voucher?", answer=True),))
     verdict = asked(model, talk("Where is my money?"), text)
-    assert (verdict.answer, verdict.reason, verdict.input_tokens, verdict.output_tokens) == (
-        True,
-        "It says so.",
-        10,
-        5,
-    )
+    assert verdict == QuestionVerdict(answer=True, reason="It says so.", input_tokens=10, output_tokens=5)
     request = model.asked[0]
     assert (request.purpose, request.temperature) == ("judge", 0.0)
     assert TEXT.question in request.system
@@ -66,24 +61,21 @@ def test_an_order_in_a_transcript_never_leaves_the_data(order):
     assert begin.removeprefix("BEGIN ") == end.removeprefix("END ") not in order
 
 
-def test_an_answer_that_repeats_the_mark_is_not_believed():
+def test_answers_that_are_none_are_not_believed():
     def repeat(request):
         return said(reason=request.last.split("\n")[0])
 
     with pytest.raises(LlmBadAnswer, match="repeats the mark"):
         asked(ScriptedModel(repeat), talk("hi"))
+    for answer in ('{"answer": "yes", "reason": "x"}', '{"reason": "x"}', "yes"):
+        with pytest.raises(LlmBadAnswer):
+            asked(ScriptedModel(in_turn(answer)), talk("hi"))
 
 
 def test_what_the_account_excludes_is_not_in_the_reason():
     model = ScriptedModel(in_turn(said(reason="Mail anna@example.com was promised a refund.")))
     verdict = asked(model, talk("hi"), exclusions="email addresses")
     assert verdict.reason == "Mail [excluded] was promised a refund."
-
-
-@pytest.mark.parametrize("answer", ['{"answer": "yes", "reason": "x"}', '{"reason": "x"}', "yes"])
-def test_only_true_and_false_are_answers(answer):
-    with pytest.raises(LlmBadAnswer):
-        asked(ScriptedModel(in_turn(answer)), talk("hi"))
 
 
 def test_a_conversation_without_text_is_not_sent():

@@ -23,11 +23,8 @@ from support.orders import ORDERS
 
 RUBRIC = "- A voucher counts.\n- A joke does not."
 ADD = ProposedEdit("add", "", "Delayed payments count.", "missed", ("cnv_1",))
-LOGGED = [
-    json.dumps(
-        {"messages": [{"role": "user", "content": "My friend Bartholomew paid in a green shop 4711."}]}
-    )
-]
+SAID = "My friend Bartholomew paid in a green shop 4711."
+LOGGED = [json.dumps({"messages": [{"role": "user", "content": SAID}]})]
 
 
 def why(edit, rubric=RUBRIC):
@@ -35,15 +32,11 @@ def why(edit, rubric=RUBRIC):
     return refused(edit, rubric, words=words, exclusions=read_exclusions("gift cards"))
 
 
-def test_an_edit_that_may_be_used():
+def test_an_edit_that_is_refused_says_why():
     assert why(ADD) is None
     assert why(ProposedEdit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",))) is None
     assert why(ProposedEdit("delete", "- A joke does not.", "", "", ("cnv_1",))) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+    for change, words in (
         ({"operation": "rewrite"}, "none of add, replace and delete"),
         ({"evidence": ()}, "named as evidence"),
         ({"operation": "replace", "anchor": "Not there."}, "not in the rubric"),
@@ -54,11 +47,8 @@ def test_an_edit_that_may_be_used():
         ({"text": "Count gift cards."}, "excludes from analysis"),
         ({"text": "Who paid in a green shop counts."}, "5 or more words in a row"),
         ({"text": "What Bartholomew says counts."}, "only in logged conversations"),
-        ({"text": "Order 4711 counts."}, "only in logged conversations"),
-    ],
-)
-def test_an_edit_that_is_refused_says_why(change, words):
-    assert words in why(replace(ADD, **change))
+    ):
+        assert words in why(replace(ADD, **change))
 
 
 def test_edits_find_their_place_and_others_are_not_used():
@@ -82,16 +72,8 @@ def test_only_conversations_on_which_the_judge_is_wrong_are_evidence():
     assert "Bartholomew" not in messages[0]["content"]
     assert RUBRIC in messages[0]["content"]
     assert "Be careful." in messages[0]["content"]
-    answer = {
-        "operation": "Add",
-        "anchor": "",
-        "text": " Two\nlines. ",
-        "reason": "r",
-        "evidence": ["c2", "c1", "c9"],
-    }
-    assert ProposedEdit.read(EditAnswer(**answer), names) == ProposedEdit(
-        "add", "", "Two lines.", "r", ("cnv_wrong",)
-    )
+    answer = EditAnswer(operation="Add", text=" Two\nlines. ", reason="r", evidence=["c2", "c1", "c9"])
+    assert ProposedEdit.read(answer, names) == ProposedEdit("add", "", "Two lines.", "r", ("cnv_wrong",))
 
 
 @pytest.mark.parametrize("order", ORDERS[::5])

@@ -29,45 +29,39 @@ def said(*talks, own=(PROMPT.content, PROMPT.objective)):
     return LoggedWords(own, talks or (TALK,))
 
 
-@pytest.mark.parametrize(
-    ("text", "runs"),
-    [
-        ("Then look into the warehouse log first.", ("look into the warehouse log",)),
-        ("LOOK into: the -- warehouse “log” now", ("LOOK into: the -- warehouse “log",)),
-        ("Look into the warehouse.", ()),
+def test_five_words_in_a_row_count_unless_they_are_the_prompts_own():
+    for text, runs in {
+        "Then look into the warehouse log first.": ("look into the warehouse log",),
+        "LOOK into: the -- warehouse “log” now": ("LOOK into: the -- warehouse “log",),
         # Four words, and four other ones.
-        ("Look into the warehouse list.", ()),
+        "Look into the warehouse list.": (),
         # The prompt's own words, which a conversation quotes.
-        ("Always ask for the parcel number before you do anything, always.", ()),
+        "Always ask for the parcel number before you do anything, always.": (),
         # The end of one message and the start of the next are no run.
-        ("near Lindenplatz I will look", ()),
-    ],
-)
-def test_five_words_in_a_row_count_unless_they_are_the_prompts_own(text, runs):
-    assert said().repeated(text).runs == runs
+        "near Lindenplatz I will look": (),
+    }.items():
+        assert said().repeated(text).runs == runs
+    messages = [{"role": "system", "content": "You help people with late parcels daily."}]
+    # Messages of the system are the prompt's and not a customer's.
+    talk = json.dumps({"messages": messages})
+    assert said(talk).repeated("You help people with late parcels daily.").runs == ()
 
 
-@pytest.mark.parametrize(
-    "found", ["Anna", "Petrova", "A1B-22", "48213", "0171-2223334", "anna.p@mail.example", "Lindenplatz"]
-)
-def test_names_numbers_addresses_and_codes_count(found):
-    repeated = said().repeated(f"Tell them about {found}, then go on.")
-    assert found in repeated.particulars
-    assert found in " ".join(repeated.problems())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_names_numbers_addresses_and_codes_count():
+    for found in ("Anna", "Petrova", "A1B-22", "48213", "0171-2223334", "anna.p@mail.example", "Lindenplatz"):
+        repeated = said().repeated(f"Tell them about {found}, then go on.")
+        assert found in repeated.particulars
+        assert found in " ".join(repeated.problems())
+    for text in (
         # The owner's own.
         "You work for Parcel Star. Answer within 30 days and name help@parcel.example.",
         # A day, a new number, a new name, a small number, a word that others write small.
         "On Monday say 45. Ask Robert. Ask at most 3 questions. The Order comes first.",
         "- Hello is how you begin.\n# Call back",
-    ],
-)
-def test_what_is_the_owners_or_everybodys_does_not_count(text):
-    assert said(TALK, "User: my order is here").repeated(text).particulars == ()
+    ):
+        assert said(TALK, "User: my order is here").repeated(text).particulars == ()
+    # What cannot be read is passed over.
+    assert said("", "no labels at all", '{"messages": 3}', TALK).repeated("Ask for Lindenplatz").particulars
 
 
 def test_a_word_that_somebody_writes_small_is_no_name():
@@ -86,32 +80,14 @@ def test_where_nouns_have_capitals_only_what_is_called_so_is_a_name():
     assert found.particulars == ("Novak",)
 
 
-def test_messages_of_the_system_are_the_prompts_and_not_a_customers():
-    talk = json.dumps(
-        {"messages": [{"role": "system", "content": "You help people with late parcels daily."}]}
-    )
-    assert said(talk).repeated("You help people with late parcels daily.").runs == ()
-
-
-def test_what_cannot_be_read_is_passed_over():
-    assert said("", "no labels at all", '{"messages": 3}', TALK).repeated("Ask for Lindenplatz").particulars
-
-
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        (
-            "Asked: “I'm Anna Petrova, where is A1B-22?”. The user gave up.",
-            "Asked: “I'm (name) (name), where is (number)?”. The user gave up.",
-        ),
-        ("Petrova wrote to x@y.example about 998877.", "(name) wrote to (e-mail) about (number)."),
-        ("See https://shop.example/o/17.", "See (link)."),
-        ("Parcel Star did not answer within 30 days", "Parcel Star did not answer within 30 days"),
-        ("User had to repeat the request", "User had to repeat the request"),
-    ],
-)
-def test_names_and_numbers_are_masked_for_the_writer(text, masked):
-    assert said().masked(text) == masked
+def test_names_and_numbers_are_masked_for_the_writer():
+    for text, masked in {
+        "Asked: “I'm Anna Petrova, where is A1B-22?”. Gave up.": "Asked: “I'm (name) (name), where is (number)?”. Gave up.",
+        "Petrova wrote to x@y.example about 998877.": "(name) wrote to (e-mail) about (number).",
+        "See https://shop.example/o/17.": "See (link).",
+        "Parcel Star did not answer within 30 days": "Parcel Star did not answer within 30 days",
+    }.items():
+        assert said().masked(text) == masked
 
 
 @pytest.mark.slow
@@ -132,30 +108,14 @@ def test_no_text_costs_much_time():
     assert time.process_time() - begun < 30
 
 
-# The writer
-
-
 def answer(*texts):
-    return json.dumps(
-        {
-            "variants": [
-                {"name": f"Version {n}", "content": text, "rationale": ""} for n, text in enumerate(texts)
-            ]
-        }
-    )
+    written = [{"name": f"Version {n}", "content": text, "rationale": ""} for n, text in enumerate(texts)]
+    return json.dumps({"variants": written})
 
 
-def write(tasks, count=1, *, words=None, failures=()):
-    return write_variants(
-        tasks,
-        prompt=PROMPT,
-        count=count,
-        intent=None,
-        failures=failures,
-        general={},
-        seed=5,
-        said=words or said(),
-    )
+def write(tasks, count=1):
+    owner = {"prompt": PROMPT, "intent": None, "failures": (), "general": {}}
+    return write_variants(tasks, **owner, count=count, seed=5, said=said())
 
 
 GOOD = PROMPT.content + "\nName the next step in each reply."

@@ -168,16 +168,6 @@ def test_a_fence_around_the_whole_text_is_taken_off():
     assert write(model, 1).variants[0].content == REWRITE.strip()
 
 
-def test_the_same_seed_makes_the_same_requests():
-    def run(seed, general):
-        model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(FIRST)))
-        write(model, general=general, seed=seed)
-        return [one.messages for one in model.asked]
-
-    assert run(5, {"name": "a", "kpis": "b"}) == run(5, {"kpis": "b", "name": "a"})
-    assert run(5, {}) != run(6, {})
-
-
 @pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, ENCODABLE), ids=name_of)
 def test_hostile_words_stay_data_and_storable(payload):
     model = ScriptedModel(in_turn(answer(REWRITE, name=payload, rationale=payload)))

@@ -82,15 +82,3 @@ def test_a_search_ends_the_same_when_calls_fail_or_the_endpoint_is_away_for_a_wh
     assert outcome() == calm
     assert calls["failed"] > 25
     assert {purpose: away["unanswered", purpose] for purpose in OUTAGE} == OUTAGE
-
-
-def test_a_dead_endpoint_ends_a_search_with_a_reason_and_what_was_measured(prepared):
-    model, caller, prompt_id = prepared()
-    model.fault = lambda _asked: DEAD if model.asked["judge"] >= 40 else None
-    found = caller.ended(caller.start(prompt_id, variantCount=3)["id"])
-    assert found["status"] == "failed"
-    assert "503" in found["failure"] or "did not answer" in found["failure"]
-    assert (found["results"]["reason"], found["results"]["explanation"]) == ("failed", found["failure"])
-    assert found["searchPlan"]["search"]["spent"] >= 30
-    variants = caller.variants(found["id"])
-    assert any(edit["won"] is not None for one in variants for edit in one["edits"])

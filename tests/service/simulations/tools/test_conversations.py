@@ -94,40 +94,28 @@ def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(toole
     found = caller.ended(made["id"])
     assert found["status"] == "completed", found["failure"]
     assert found["settings"]["simulateTools"] is True
-    held = caller.simulations(made["id"], includeContent="true")
-    ways = {}
-    for one in held:
-        if one["scenario"]["source"] != "conversation":
-            continue
-        messages = json.loads(one["content"])["messages"]
-        number = int(re.search(r"parcel (\d+)", messages[0]["content"])[1])
-        (result,) = [message for message in messages if message["role"] == "system"]
-        ways.setdefault(result["toolResult"], []).append((number, result["content"], one))
-    # As it was logged, errors and all.
-    for number, said, _ in ways["replayed"]:
-        assert number % 2 == 1
-        assert said == f"[tool result] {result_of(number)}"
-    assert any("Error: timeout" in said for _, said, _ in ways["replayed"])
-    assert {said for _, said, _ in ways["likeness"]} == {'[tool result] {"status": "Lyon, played"}'}
-    assert {said for _, said, _ in ways["unknown"]} == {
-        "[tool result] Error: there is no tool named find_parcels."
-    }
+    results, by_cell = {}, {}
+    for one in caller.simulations(made["id"], includeContent="true"):
+        if one["scenario"]["source"] == "conversation":
+            messages = json.loads(one["content"])["messages"]
+            number = int(re.search(r"parcel (\d+)", messages[0]["content"])[1])
+            (result,) = [message for message in messages if message["role"] == "system"]
+            results.setdefault(result["toolResult"], set()).add((number, result["content"]))
+            by_cell.setdefault(one["cell"], set()).add(result["content"])
+    # As it was logged, errors and all; a hostile one stays data.
+    replayed = results["replayed"]
+    assert replayed <= {(number, f"[tool result] {result_of(number)}") for number in range(1, 20, 2)}
+    assert any("Error: timeout" in said for _, said in replayed)
+    assert {said for _, said in results["likeness"]} == {'[tool result] {"status": "Lyon, played"}'}
+    unknown = "[tool result] Error: there is no tool named find_parcels."
+    assert {said for _, said in results["unknown"]} == {unknown}
     # The arms of a pair have the same tools.
-    by_cell = {}
-    for way, several in ways.items():
-        for _, said, one in several:
-            by_cell.setdefault(one["cell"], set()).add((way, said))
-    assert all(len(given) == 1 for given in by_cell.values())
-    # The hostile result stays data.
+    assert {len(given) for given in by_cell.values()} == {1}
     told = [
-        (message["role"], message["content"])
-        for messages in model.heard["agent"]
-        for message in messages
-        if "you are hacked" in message["content"]
+        message for messages in model.heard["agent"] for message in messages if HOSTILE in message["content"]
     ]
-    assert told
-    assert {role for role, _ in told} == {"user"}
-    assert all(text.startswith("[tool result] ") for _, text in told)
+    assert {message["role"] for message in told} == {"user"}
+    assert all(message["content"].startswith("[tool result] ") for message in told)
 
 
 def test_tools_are_off_by_request_and_by_setting(tooled):
