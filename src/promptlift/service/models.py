@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.served import ServedModels
-    from promptlift.service.optimizations.tasks import OptimizationTasks
+    from promptlift.service.simulations.tasks import Tasks
 
 
 CALLS_AT_A_TIME: Final = 8
@@ -89,7 +89,7 @@ class Models:
             return None
         return Calls(self._client, self._places, policy=RetryPolicy(attempts=2, budget=10.0))
 
-    def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> OptimizationTasks:
+    def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> Tasks:
         """Return the implementation of the tasks of a run: the configured model, or the rehearsal.
 
         Parameters

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.benchmarks import BenchmarkResults
     from promptlift.service.simulations.run import Ended
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import Tasks
     from promptlift.service.store.tables.runs import RunRow
 
 __all__ = ["BenchmarkJobs", "BenchmarkRun"]
@@ -38,7 +38,7 @@ _NO_ENDPOINT: Final = frozenset({401, 403})
 class BenchmarkRun(SimulationRun):
     """One benchmark: every arm has one conversation in every cell of the scenario set. See ``SimulationRun``."""
 
-    def __init__(self, kind: BenchmarkJobs, tasks: SimulationTasks, row: RunRow) -> None:
+    def __init__(self, kind: BenchmarkJobs, tasks: Tasks, row: RunRow) -> None:
         settings = BenchmarkSettings.from_wire(row.settings)
         self._arms = settings.arms
         # One objective for all arms, so that they are judged alike.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.deployments import RegressionTest
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
+    from promptlift.service.simulations.tasks import Scenario, Tasks
     from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
@@ -59,7 +59,7 @@ class RegressionRun(SimulationRun):
     def __init__(
         self,
         kind: RegressionTests,
-        tasks: SimulationTasks,
+        tasks: Tasks,
         optimization: OptimizationRow,
         deployment: DeploymentRow,
     ) -> None:

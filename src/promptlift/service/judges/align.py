@@ -408,9 +408,7 @@ class Alignment(JudgeRunner):
 
         def keep(tried: Sequence[Tried]) -> None:
             nonlocal unsaved
-            known.update(
-                {one.id: one.verdict.answer if one.verdict else None for one in tried if one.gone is None}
-            )
+            known.update({one.id: one.verdict.answer if one.verdict else None for one in tried})
             unsaved += len(tried)
             if unsaved >= _SAVE_EVERY:
                 unsaved = 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import Field
 
@@ -20,14 +17,14 @@ from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import SQLAlchemyError, judges, verdicts
+from promptlift.service.simulations.pool import side_by_side
+from promptlift.service.store import judges, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.llm.failures import ModelGone
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
     from promptlift.service.store.verdicts import ToAnswer
@@ -37,26 +34,12 @@ PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """The outcome of one conversation.
-
-    Attributes
-    ----------
-    id
-        The conversation.
-    verdict
-        The answer, if there is one.
-    problem
-        Otherwise, why there is none.
-    gone
-        Why no other conversation could succeed either, if so.
-    """
+class Tried(NamedTuple):
+    """The outcome of one conversation: its verdict, or the problem why it has none."""
 
     id: str
     verdict: QuestionVerdict | None = None
     problem: str | None = None
-    gone: ModelGone | None = None
 
 
 class JudgeSettings(ApiModel):
@@ -134,38 +117,15 @@ class JudgeRunner(Run):
         conversations: Iterable[tuple[str, str]],
         keep: Callable[[Sequence[Tried]], None],
     ) -> None:
-        """Judge conversations concurrently, and yield the outcomes as they arrive.
-
-        Parameters
-        ----------
-        conversations
-            Ids and contents.
-
-        Raises
-        ------
-        Cancelled, LeaseLost, ModelGone, Stopped
-            The rest was not judged; finished outcomes have been yielded.
-        """
-        waiting = deque(conversations)
-        talking: set[Future[Tried]] = set()
-        failure: BaseException | None = None
-        while talking or (waiting and failure is None):
-            while waiting and failure is None and len(talking) < self._at_a_time:
-                failure = self._limit()
-                if failure is None:
-                    talking.add(self._threads.submit(self._try, text, *waiting.popleft()))
-            if not talking:
-                break
-            done, talking = wait(talking, return_when=FIRST_COMPLETED)
-            tried, problem = _ended(done)
-            failure = failure or problem or next((one.gone for one in tried if one.gone), None)
-            if tried:
-                try:
-                    keep(tried)
-                except (PromptliftError, SQLAlchemyError) as error:
-                    failure = failure or error
-        if failure is not None:
-            raise failure
+        """Judge conversations, given by ids and contents; see ``side_by_side``."""
+        side_by_side(
+            self._threads,
+            lambda one: self._try(text, *one),
+            conversations,
+            keep=keep,
+            at_a_time=self._at_a_time,
+            limit=self._limit,
+        )
 
     def spend(self, prompt_tokens: int, completion_tokens: int) -> None:
         """Count the tokens of an answer toward the cost."""
@@ -178,21 +138,28 @@ class JudgeRunner(Run):
         if (reached := self._limit()) is not None:
             raise reached
 
-    def _try(self, text: JudgeText, conversation_id: str, content: str) -> Tried:
+    def _try(
+        self, text: JudgeText, conversation_id: str, content: str
+    ) -> tuple[Tried | None, PromptliftError | None]:
+        def failed(error: PromptliftError) -> Tried:
+            return Tried(conversation_id, problem=storable_text(str(error), PROBLEM_CHARS))
+
         try:
             verdict = ask(
                 self.calls, text, parse_content(content), model=self.model, exclusions=self.exclusions
             )
         except (LlmUnavailable, LlmRefused) as error:
-            return Tried(conversation_id, problem=_shown(error), gone=self.availability.gone(error))
+            # If the model is gone, it is tried again when the run is resumed.
+            gone = self.availability.gone(error)
+            return failed(error) if gone is None else None, gone
         except LlmBadAnswer as error:
             self.availability.record(None)
-            return Tried(conversation_id, problem=_shown(error))
+            return failed(error), None
         except (JudgeFailed, TranscriptError) as error:
-            return Tried(conversation_id, problem=_shown(error))
+            return failed(error), None
         self.availability.record(None)
         self.spend(verdict.input_tokens, verdict.output_tokens)
-        return Tried(conversation_id, verdict)
+        return Tried(conversation_id, verdict), None
 
     def spent(self) -> dict[str, int]:
         """Return this worker's usage, by column, with input and output tokens at their price."""
@@ -206,38 +173,17 @@ class JudgeRunner(Run):
             spent = self.spent()
         tokens = self.row.tokens + spent["tokens"]
         most_tokens, most_cost = self.asked.max_tokens, self.asked.max_cost
+        more = "Start another run to continue: existing verdicts are kept."
         if most_tokens is not None and tokens >= most_tokens:
-            return Stopped(
-                f"The limit of {most_tokens:,} tokens is reached. Start another run to continue: existing "
-                "verdicts are kept."
-            )
+            return Stopped(f"The limit of {most_tokens:,} tokens is reached. {more}")
         cost = cost_of(
             self.asked.price,
             self.row.input_tokens + spent["input_tokens"],
             self.row.output_tokens + spent["output_tokens"],
         )
         if most_cost is not None and cost is not None and cost >= most_cost:
-            return Stopped(
-                f"The limit of {most_cost:g} is spent. Start another run to continue: existing verdicts are "
-                "kept."
-            )
+            return Stopped(f"The limit of {most_cost:g} is spent. {more}")
         return None
-
-
-def _ended(done: Iterable[Future[Tried]]) -> tuple[list[Tried], BaseException | None]:
-    tried: list[Tried] = []
-    failure: BaseException | None = None
-    for future in done:
-        error = future.exception()
-        if error is None:
-            tried.append(future.result())
-        else:
-            failure = failure or error
-    return tried, failure
-
-
-def _shown(error: PromptliftError) -> str:
-    return storable_text(str(error), PROBLEM_CHARS)
 
 
 # Transcripts to read at a time.
@@ -291,12 +237,8 @@ class Backfill(JudgeRunner):
                 "created_at": clock.now(),
                 "generation": generations[one.id],
             }
-            # Failures because the model is gone are retried when the run is resumed.
             for one in tried
-            if one.gone is None
         ]
-        if not rows:
-            return
         with self.transaction() as connection:
             # The judge may have been deleted meanwhile, and the run with it.
             judges.get(connection, self.judge.id)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.optimizations.tasks import OptimizationTasks
+    from promptlift.service.simulations.tasks import Tasks
     from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
@@ -64,10 +64,10 @@ class OptimizationRun(SimulationRun):
     ``Run``.
     """
 
-    tasks: OptimizationTasks
+    tasks: Tasks
     row: OptimizationRow
 
-    def __init__(self, kind: OptimizationJobs, tasks: OptimizationTasks, row: OptimizationRow) -> None:
+    def __init__(self, kind: OptimizationJobs, tasks: Tasks, row: OptimizationRow) -> None:
         self.terms = Terms(row)
         super().__init__(kind, tasks, row, PromptText(**row.prompt))
         self.targets = self.terms.targets

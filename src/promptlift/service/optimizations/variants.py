@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from promptlift.service.optimizations.logged_words import LoggedWords
-    from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.tasks import PromptText
+    from promptlift.service.simulations.tasks import PromptText, Tasks
 
 ROUNDS: Final = 3
 """Maximum number of times that a variant is requested."""
@@ -94,7 +93,7 @@ def given_variants(candidates: Sequence[Mapping[str, Any]], original: str, said:
 
 
 def write_variants(
-    tasks: OptimizationTasks,
+    tasks: Tasks,
     *,
     prompt: PromptText,
     count: int,

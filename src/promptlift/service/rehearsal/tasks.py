@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
     from promptlift.service.optimizations.reflection import EditsRequest
-    from promptlift.service.optimizations.tasks import Mark
     from promptlift.service.optimizations.variants import VariantsRequest
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenariosRequest
-    from promptlift.service.simulations.tasks import PersonaMessage, PromptText, Scenario
+    from promptlift.service.simulations.tasks import Mark, PersonaMessage, PromptText, Scenario
     from promptlift.service.simulations.tool_player import ToolRequest
 
 
@@ -42,7 +41,7 @@ _NAMES: Final = ("Amara Obi", "Jonas Berg", "Lucía Prieto", "Mei Tanaka", "Omar
 class Rehearsal:
     """Carry out the tasks of one run without a model: deterministically, and without relevance to a real prompt.
 
-    See the package's docstring. Thread-safe. See ``OptimizationTasks``.
+    See the package's docstring. Thread-safe. See ``Tasks``.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tasks import PromptText, Scenario, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Scenario, Tasks
     from promptlift.service.simulations.tool_player import How
     from promptlift.service.simulations.tools import Toolbox
 
@@ -77,7 +77,7 @@ class Simulated:
 
 
 def simulate(
-    tasks: SimulationTasks,
+    tasks: Tasks,
     *,
     prompt: PromptText,
     content: str,
@@ -143,7 +143,7 @@ def simulate(
 class _Conversation:
     """The conversation so far, within the limits of content."""
 
-    tasks: SimulationTasks
+    tasks: Tasks
     prompt: PromptText
     content: str
     persona: SimulatedPersona

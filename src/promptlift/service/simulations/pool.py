@@ -8,7 +8,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from promptlift.service.store import SQLAlchemyError
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
     from promptlift.service.store.database import Database
@@ -33,6 +33,8 @@ _LOG = logging.getLogger(__name__)
 
 _ERROR_CHARS = 2_000
 
+Item = TypeVar("Item")
+Kept = TypeVar("Kept")
 _Kept: TypeAlias = "SimulationRow | BenchmarkConversationRow"
 # The row of an ended conversation, and why its run may not continue, if so.
 _Done: TypeAlias = "tuple[_Kept, PromptliftError | None]"
@@ -60,42 +62,20 @@ class SimulationPool:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
-        """Simulate conversations in random order, and return when all are stored.
+        """Simulate conversations in random order; see ``side_by_side``.
 
-        A run never has more conversations in the pool than its capacity, so that runs take turns. Those that
-        end together are stored in one transaction, while the others continue.
-
-        Raises
-        ------
-        Cancelled, LeaseLost, ModelGone, TokensUsedUp
-            The rest was not simulated; ended conversations are stored.
+        A run never has more conversations in the pool than its capacity, so that runs take turns.
         """
-        order = np.random.default_rng((run.row.seed, conversations[0].cell.number)).permutation(
-            len(conversations)
+        seed = run.row.seed, conversations[0].cell.number
+        order = np.random.default_rng(seed).permutation(len(conversations))
+        side_by_side(
+            self._threads,
+            lambda one: self._simulate(run, one),
+            [conversations[at] for at in order],
+            keep=lambda rows: self._keep(run, rows),
+            at_a_time=self._at_a_time,
+            limit=run.tokens_used_up,
         )
-        waiting = deque(conversations[at] for at in order)
-        ended: SimpleQueue[Future[_Done]] = SimpleQueue()
-        talking = 0
-        rows: list[_Kept] = []
-        failure: BaseException | None = None
-        while talking or rows or (waiting and failure is None):
-            while waiting and failure is None and talking < self._at_a_time:
-                self._threads.submit(self._simulate, run, waiting.popleft()).add_done_callback(ended.put)
-                talking += 1
-            if rows:
-                # Even if the run cannot continue, ended conversations are stored.
-                lost = self._keep(run, rows)
-                failure = failure or lost or (run.tokens_used_up() if waiting else None)
-                rows = []
-            if talking:
-                found = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
-                talking -= len(found)
-                for one in found:
-                    row, problem = _ended(one)
-                    rows += row
-                    failure = failure or problem
-        if failure is not None:
-            raise failure
 
     def _simulate(self, run: SimulationRun, conversation: SimulatedConversation) -> _Done:
         """Simulate one conversation."""
@@ -118,25 +98,62 @@ class SimulationPool:
         run.answered(conversation)
         return _judged(run, conversation, ended), None
 
-    def _keep(self, run: SimulationRun, rows: Sequence[_Kept]) -> BaseException | None:
-        """Store ended conversations; return why the run may not continue, if so."""
-        try:
-            with self._turn, run.transaction() as connection:
-                Rows(connection).insert(*rows)
-        except (PromptliftError, SQLAlchemyError) as error:
-            return error
-        return None
+    def _keep(self, run: SimulationRun, rows: Sequence[_Kept]) -> None:
+        with self._turn, run.transaction() as connection:
+            Rows(connection).insert(*rows)
 
 
-def _ended(future: Future[_Done]) -> tuple[list[_Kept], BaseException | None]:
-    """Return the row of an ended conversation, if there is one, and why its run may not continue, if so."""
-    if future.cancelled():
-        return [], Cancelled()
-    failure = future.exception()
+def side_by_side(
+    threads: ThreadPoolExecutor,
+    work: Callable[[Item], tuple[Kept | None, PromptliftError | None]],
+    items: Iterable[Item],
+    *,
+    keep: Callable[[Sequence[Kept]], None],
+    at_a_time: int,
+    limit: Callable[[], PromptliftError | None],
+) -> None:
+    """Work on items concurrently, and keep what ended together while the others continue.
+
+    Parameters
+    ----------
+    work
+        Returns what to keep of an item, if anything, and why no other item may begin, if so.
+    limit
+        Returns why nothing more may begin, if so.
+
+    Raises
+    ------
+    BaseException
+        Why not every item was begun. What ended is kept.
+    """
+    waiting = deque(items)
+    ended: SimpleQueue[Future[tuple[Kept | None, PromptliftError | None]]] = SimpleQueue()
+    begun = 0
+    found: list[Kept] = []
+    failure: BaseException | None = None
+    while begun or found or (waiting and failure is None):
+        while waiting and failure is None and begun < at_a_time:
+            failure = limit()
+            if failure is None:
+                threads.submit(work, waiting.popleft()).add_done_callback(ended.put)
+                begun += 1
+        if found:
+            try:
+                keep(found)
+            except (PromptliftError, SQLAlchemyError) as error:
+                failure = failure or error
+            found = []
+        if begun:
+            futures = [ended.get(), *(ended.get_nowait() for _ in range(ended.qsize()))]
+            begun -= len(futures)
+            for one in futures:
+                problem = Cancelled() if one.cancelled() else one.exception()
+                if problem is None:
+                    kept, problem = one.result()
+                    found += [] if kept is None else [kept]
+                failure = failure or problem
     if failure is not None:
-        return [], failure
-    row, problem = future.result()
-    return [row], problem
+        raise failure
 
 
 def _held(run: SimulationRun, conversation: SimulatedConversation) -> Ended:

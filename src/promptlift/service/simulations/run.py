@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptlift.service.models import Models
     from promptlift.service.simulations.conversation import Simulated
     from promptlift.service.simulations.pool import SimulationPool
-    from promptlift.service.simulations.tasks import PromptText, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Tasks
     from promptlift.service.simulations.tools import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
@@ -107,7 +107,7 @@ class SimulationRun(Run):
     def __init__(
         self,
         kind: SimulationRuns,
-        tasks: SimulationTasks,
+        tasks: Tasks,
         row: RunRow | OptimizationRow,
         prompt: PromptText,
     ) -> None:
@@ -166,8 +166,6 @@ class SimulationRun(Run):
         Cancelled, LeaseLost, ModelGone, TokensUsedUp
             The rest was not simulated; ended conversations are stored.
         """
-        if (used_up := self.tokens_used_up()) is not None:
-            raise used_up
         numbers = conversations[0].cell.number, conversations[-1].cell.number
         with self.database.read() as connection:
             there = self.kept(connection, *numbers)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tasks import PromptText, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Tasks
 
 OPENING_CHARS: Final = 4_000
 TITLE_CHARS: Final = 120
@@ -170,7 +170,7 @@ def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) 
 
 
 def write_scenarios(
-    tasks: SimulationTasks,
+    tasks: Tasks,
     *,
     prompt: PromptText,
     count: int,

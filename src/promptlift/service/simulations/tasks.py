@@ -1,13 +1,13 @@
 """The tasks of a model in simulations, and the simulated text.
 
-Tasks take and return objects of this package. Only `model_tasks` knows the wording of requests to a language
-model, so it can change without affecting anything else.
+Tasks take and return objects of this package: the wording of requests to a language model can change without
+affecting anything else.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
+    from promptlift.service.optimizations.reflection import EditDraft, EditsRequest
+    from promptlift.service.optimizations.variants import VariantDraft, VariantsRequest
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
     from promptlift.service.simulations.tool_player import ToolRequest
@@ -80,7 +82,11 @@ class AssistantMessage(NamedTuple):
     output_tokens: int = 0
 
 
-class SimulationTasks(Protocol):
+# The mark around the data of a request, if any: a text that repeats it was manipulated.
+Mark: TypeAlias = "str | None"
+
+
+class Tasks(Protocol):
     """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
     A task raises ``LlmUnavailable`` or ``LlmRefused`` if the model is unavailable, ``LlmBadAnswer`` if its
@@ -97,6 +103,15 @@ class SimulationTasks(Protocol):
 
     def cancel(self) -> None:
         """End all tasks of the run, from any thread: they raise ``Cancelled``, and so does every later one."""
+
+    def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
+        """Write one variant for each strategy, in order."""
+
+    def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
+        """Write edits against problems in conversations, the most important first.
+
+        ``LlmBadAnswer`` means that the writer is incapable of it: then there is no search.
+        """
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
         """Write scenarios for a prompt."""

@@ -15,7 +15,7 @@ from promptlift.service.simulations.tools import RESULT_CHARS, LoggedCall
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.service.simulations.tasks import PromptText, Scenario, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Scenario, Tasks
     from promptlift.service.simulations.tools import Toolbox, ToolCall
 
 How = Literal["replayed", "likeness", "unknown"]
@@ -43,7 +43,7 @@ class ToolPlayer:
     """
 
     def __init__(
-        self, tasks: SimulationTasks, tools: Toolbox, *, prompt: PromptText, scenario: Scenario, seed: int
+        self, tasks: Tasks, tools: Toolbox, *, prompt: PromptText, scenario: Scenario, seed: int
     ) -> None:
         self._tasks = tasks
         self._tools = tools
