@@ -266,7 +266,7 @@ def everything(wire, targets):
     ]
 
 
-def test_lists_usage_and_settings_are_the_accounts_own(new_account):
+def test_lists_usage_settings_and_fleet_are_the_accounts_own(new_account):
     mine, theirs = new_account(), new_account()
     prompt_id = theirs.add_prompt(tags=["t"])
     theirs.log(prompt_id)
@@ -280,18 +280,11 @@ def test_lists_usage_and_settings_are_the_accounts_own(new_account):
     assert mine.get("/settings")["general"]["kpis"] == ""
     assert mine.get("/account")["name"] == "Agreement"
     assert theirs.get("/account")["name"] == "Theirs"
-
-
-def test_an_agents_fleet_is_of_its_own_account(new_account):
-    mine, theirs = new_account(), new_account()
-    for wire in (mine, theirs):
-        prompt_id = wire.add_prompt()
-        wire.log(prompt_id)
-        wire.wait_for_insights(prompt_id)
-    assert (
-        mine.get(f"/agents/{mine.get('/agents')['data'][0]['id']}/insights")["fleetIntelligence"]["agents"]
-        == 1
-    )
+    own = mine.add_prompt()
+    mine.log(own)
+    for wire, agent in ((mine, own), (theirs, prompt_id)):
+        wire.wait_for_insights(agent)
+    assert mine.get(f"/agents/{own}/insights")["fleetIntelligence"]["agents"] == 1
 
 
 def test_a_revoked_key_is_refused_at_once(service, new_account, database):

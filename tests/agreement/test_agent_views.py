@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
-import matplotlib.pyplot as plt
 import pytest
 
 import promptlift
-from promptlift import analysis, plots
+from promptlift import analysis
 from support import shapes
-from support.drawn import words
 from support.shapes import differences
 from support.shapes.prompts import AGENT_EXTRAS, INSIGHTS_VIEW, STEP_FAILURES
 from support.shared_data import load, needs_shared
@@ -121,29 +119,6 @@ def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
     assert whole["taskCompletion"]["trend"] == "+0.0%"
     assert whole["sentiment"]["trend"] == "+0.00"
     assert whole["taskCompletion"]["trendPoints"] is whole["taskCompletion"]["previousRate"] is None
-
-
-@needs_shared
-def test_the_tables_and_plots_of_a_workspace_show_them(real):
-    wire, agents = real
-    agent = agents["tau2-airline"]
-    with promptlift.connect(wire.base_url, wire.key, scheme="agent", progress=False) as lift:
-        view = wire.get(f"/agents/{agent}/insights")
-        issues = lift.top_issues("tau2-airline")
-        assert issues["issue"].tolist() == [one["issue"] for one in view["topIssues"]]
-        assert issues["impact_points"].tolist() == [one["impactPoints"] for one in view["topIssues"]]
-        assert set(issues["prompt_id"]) == {agent}
-        steps = lift.step_failures(agent)
-        view_of_steps = wire.get(f"/agents/{agent}/step-failures")
-        assert steps["failed"].sum() == sum(step["failures"] for step in view_of_steps["steps"])
-        fleet = lift.fleet()
-        assert fleet["prompt_id"].tolist() == [one["id"] for one in view["fleetIntelligence"]["ranking"]]
-        assert fleet.attrs["promptlift"]["complete"] is True
-        assert lift.agent_insights("tau2-airline").business_impact.failed_conversations > 0
-        ax = plots.top_issues(issues, top=50)
-        assert issues["issue"][0] in words(ax)
-        plt.close(ax.figure)
-        assert "tool:get_reservation_details" in set(steps["step"])
 
 
 def test_tables_of_issues_and_steps_say_who_judged(new_account):

@@ -8,10 +8,7 @@ import json
 import socket
 from urllib.parse import urlsplit
 
-import pytest
-
 from agreement.covered import both_schemes, covers, same
-from promptlift import errors
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.store import conversations
@@ -204,14 +201,3 @@ def test_a_request_that_is_cut_off_keeps_nothing_and_comes_again_whole(new_accou
     again = wire.ask("POST", PATH, raw=body).body["data"]
     assert all(row["error"] is None for row in again)
     assert total(wire) == 40
-
-
-def test_a_client_checks_before_it_sends_and_says_what_is_wrong(new_account, connect):
-    wire = new_account()
-    client = connect(wire)
-    prompt_id = wire.add_prompt()
-    with pytest.raises(errors.ValidationError):
-        client.conversations.log_many([{"content": "User: a"}, {"content": ""}], prompt_id=prompt_id)
-    assert total(wire) == 0
-    (refused,) = client.conversations.log_many([{"content": "no labels"}], prompt_id=prompt_id).data
-    assert (refused.id, refused.error.code) == (None, "VALIDATION_ERROR")

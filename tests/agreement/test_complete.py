@@ -43,19 +43,3 @@ def test_the_description_has_these_endpoints_and_no_others(service):
         for method in methods
     }
     assert described == set(SPECIFIED) | set(OFFERED) | set(KEYLESS) | set(BESIDE)
-
-
-def test_the_service_answers_these_methods_and_no_others(new_account):
-    """House rule: what is described is served, and nothing else is."""
-    wire = new_account()
-    methods: dict[str, set[str]] = {}
-    for endpoint in SPECIFIED + OFFERED:
-        method, path = endpoint.split()
-        methods.setdefault(path, set()).add(method)
-    # The last word of these paths is also an id that one could have.
-    for path in ("/benchmarks/bulk", "/conversations/bulk", "/conversations/deleted"):
-        methods[path] |= methods[f"{path.rpartition('/')[0]}/{{id}}"]
-    for path, expected in methods.items():
-        refused = wire.ask("PUT", path.replace("{id}", "x1"))
-        assert refused.status == 405
-        assert set(refused.headers["allow"].split(", ")) == expected

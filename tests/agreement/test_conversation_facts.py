@@ -47,11 +47,6 @@ def test_what_is_logged_comes_back_in_the_list_and_the_detail_and_in_the_client(
     assert facts_of(wire.get(f"/conversations/{created.id}")) == {**UNKNOWN, "metadata": {"a": 1}, "cost": 2}
 
 
-def test_a_list_of_texts_in_the_metadata_is_joined(wire):
-    one = wire.log(wire.add_prompt(), TEXT, metadata={"tags": ["vip", "beta"], "none": []})
-    assert wire.get(f"/conversations/{one}")["metadata"] == {"tags": "vip, beta", "none": ""}
-
-
 def test_an_update_changes_what_it_gives_and_keeps_the_insights(wire):
     prompt_id = wire.add_prompt()
     one = wire.log(prompt_id, TEXT, **FACTS)

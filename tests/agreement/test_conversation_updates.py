@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select
 
 from agreement.covered import both, both_schemes, covers, same
+from agreement.test_outbox import outbox
 from promptlift import errors
-from promptlift.service.store.tables import events
 from support.service_process import wait_until
 from support.shapes import differences
 from support.shapes.conversations import CONVERSATION_KNOWN, CONVERSATION_LISTED
@@ -65,7 +65,7 @@ def test_update_conversation(wire, client):
     assert same(updated, {**answer.body, "hasInsights": True})
 
 
-def test_the_insights_of_the_old_text_are_gone_at_once_and_those_of_the_new_one_come(wire):
+def test_the_insights_of_the_old_text_are_gone_at_once_and_those_of_the_new_one_come(wire, database):
     prompt_id = wire.add_prompt()
     one = wire.log(prompt_id, ASKED)
     wire.wait_for_insights(prompt_id)
@@ -74,6 +74,9 @@ def test_the_insights_of_the_old_text_are_gone_at_once_and_those_of_the_new_one_
     assert answer.body["hasInsights"] is False
     wire.wait_for_insights(prompt_id)
     assert wire.get(f"/conversations/{one}/insights")["taskCompleted"] is True
+    assert wire.get("/usage")["conversations"]["used"] == 1
+    kinds = Counter(kind for kind, *_ in outbox(database, wire))
+    assert kinds == {"conversation.created": 1, "insights.generated": 2}
 
 
 def test_a_new_status_keeps_the_insights_and_an_update_to_what_is_there_changes_nothing(wire):
@@ -88,26 +91,6 @@ def test_a_new_status_keeps_the_insights_and_an_update_to_what_is_there_changes_
         answer = wire.ask("PATCH", f"/conversations/{one}", body)
         assert (answer.status, answer.body["hasInsights"]) == (200, True)
         assert wire.get(f"/conversations/{one}") == kept
-
-
-def test_without_message_times_a_conversation_still_starts_when_it_was_logged(wire):
-    prompt_id = wire.add_prompt()
-    one = wire.log(prompt_id, timed(0, 3))
-    wire.ask("PATCH", f"/conversations/{one}", {"content": ASKED})
-    kept = wire.get(f"/conversations/{one}")
-    assert kept["startedAt"] == kept["endedAt"] == kept["createdAt"]
-
-
-def test_an_update_counts_no_conversation_and_writes_no_event_of_its_own(wire, database):
-    prompt_id = wire.add_prompt()
-    one = wire.log(prompt_id, ASKED)
-    wire.wait_for_insights(prompt_id)
-    wire.ask("PATCH", f"/conversations/{one}", {"content": SOLVED})
-    wire.wait_for_insights(prompt_id)
-    assert wire.get("/usage")["conversations"]["used"] == 1
-    with database.read() as connection:
-        written = list(connection.scalars(select(events.c.type).where(events.c.subject_id == one)))
-    assert sorted(written) == ["conversation.created", "insights.generated", "insights.generated"]
 
 
 def test_another_content_than_expected_is_not_replaced(wire, client):

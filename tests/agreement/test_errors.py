@@ -130,15 +130,6 @@ def test_an_invalid_model_is_told_under_its_field(wire, client):
     assert same(caught.value, answer)
 
 
-def test_content_that_cannot_be_read_is_told_under_content(wire, client):
-    prompt_id = wire.add_prompt()
-    answer = wire.ask("POST", "/conversations", {wire.scheme.link: prompt_id, "content": "no labels"})
-    assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
-    with pytest.raises(errors.ValidationError) as caught:
-        client.conversations.create(prompt_id=prompt_id, content="no labels")
-    assert same(caught.value, answer)
-
-
 def test_content_that_is_too_large_is_told_under_content(wire, client):
     prompt_id = wire.add_prompt()
     content = json.dumps({"messages": [{"role": "user", "content": "x"}] * 501})

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.test_errors import IDS, same
+from agreement.test_errors import same
 from promptlift import errors
-from support.optimizing import ended, make_tiny, start, tiny
-
-REQUIRED = "Required field"
+from support.optimizing import ended, make_tiny, start
 
 
 @pytest.fixture
@@ -48,23 +46,6 @@ def test_each_field_of_a_trigger_is_told_by_its_path(wire, client, prompt_id):
         assert wire.get("/usage")["optimizations"]["used"] == 0
 
 
-def test_a_prompt_is_needed(wire):
-    for body in ({}, {"mode": "validation"}, {"promptId": None}, {"promptId": None, "agentId": None}):
-        answer = wire.ask("POST", "/optimizations", body)
-        assert (answer.status, answer.error["details"]) == (400, {"promptId": REQUIRED})
-    answer = wire.ask("POST", "/optimizations", {"variantCount": 9})
-    assert answer.error["details"] == {"promptId": REQUIRED, "variantCount": "must be at most 5"}
-
-
-def test_two_links_that_differ_are_refused(wire, prompt_id):
-    body = {"promptId": prompt_id, "agentId": wire.add_prompt()}
-    answer = wire.ask("POST", "/optimizations", body)
-    assert (answer.status, answer.error["details"]) == (
-        400,
-        {"agentId": "must be the same as promptId, or absent"},
-    )
-
-
 def test_a_prompt_that_is_not_there_cannot_be_optimized(wire, client):
     gone = wire.add_prompt()
     assert wire.ask("DELETE", f"/{wire.scheme.segment}/{gone}").status == 200
@@ -78,89 +59,6 @@ def test_a_prompt_that_is_not_there_cannot_be_optimized(wire, client):
             client.optimizations.create(prompt_id=prompt_id)
         assert same(caught.value, answer)
     assert wire.get("/usage")["optimizations"]["used"] == 0
-
-
-def test_hostile_ids_are_not_found(client):
-    for identifier in IDS:
-        for call in (
-            client.optimizations.get,
-            client.optimizations.variants,
-            client.optimizations.simulations,
-            client.optimizations.apply,
-            client.optimizations.stop,
-            client.personas.get,
-            client.personas.delete,
-            client.prompts.versions,
-        ):
-            with pytest.raises(errors.NotFound) as caught:
-                call(identifier)
-            assert (caught.value.status, caught.value.code) == (404, "NOT_FOUND")
-
-
-def test_only_a_completed_one_can_be_applied(answering, held_model, connect):
-    wire = answering.account()
-    client, prompt_id = connect(wire), wire.add_prompt()
-    made = [start(wire, prompt_id)["id"] for _ in range(11)]
-    before = wire.get(f"/prompts/{prompt_id}")
-    states = {"running": made[0], "queued": made[10]}
-    assert wire.ask("POST", f"/optimizations/{made[1]}/stop").status == 200
-    states = {"running": made[0], "stopped": made[1]}
-    waiting = start(wire, prompt_id)["id"]
-    states["queued"] = waiting
-    for status, one in states.items():
-        for body in (None, {}, {"variantId": "var_none"}):
-            answer = wire.ask("POST", f"/optimizations/{one}/apply", body)
-            assert (answer.status, answer.error) == (
-                409,
-                {
-                    "code": "INVALID_STATE",
-                    "message": f"The optimization is {status}; a variant can be applied once it is completed",
-                    "details": {"status": status},
-                },
-            )
-        with pytest.raises(errors.InvalidState) as caught:
-            client.optimizations.apply(one)
-        assert same(caught.value, answer)
-    assert wire.get(f"/prompts/{prompt_id}") == before
-    for one in (*made, waiting):
-        wire.ask("POST", f"/optimizations/{one}/stop")
-
-
-def test_a_failed_one_can_neither_be_applied_nor_stopped(answering):
-    from support.stub_endpoint import Say
-
-    wire = answering.account()
-    answering.model.fault = lambda _asked: Say({"error": {"message": "bad key"}}, status=401)
-    try:
-        found = ended(wire, start(wire, wire.add_prompt())["id"])
-    finally:
-        answering.model.fault = None
-    assert found["status"] == "failed"
-    for action in ("apply", "stop"):
-        answer = wire.ask("POST", f"/optimizations/{found['id']}/{action}")
-        assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
-        assert answer.error["details"] == {"status": "failed"}
-
-
-def test_without_a_winner_nothing_is_chosen_in_somebodys_name(wire, client):
-    found = tiny(wire)
-    path = f"/optimizations/{found['id']}"
-    answer = wire.ask("POST", f"{path}/apply")
-    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
-    assert set(answer.error["details"]) == {"variantId"}
-    with pytest.raises(errors.InvalidState) as caught:
-        client.optimizations.apply(found["id"])
-    assert same(caught.value, answer)
-    named = wire.get(f"{path}/variants")["data"][1]
-    body = {"variantId": named["id"]}
-    answer = wire.ask("POST", f"{path}/apply", body)
-    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
-    assert answer.error["details"] == {"acceptRehearsal": "needed, because the optimization was a rehearsal"}
-    with pytest.raises(errors.InvalidState) as caught:
-        client.optimizations.apply(found["id"], variant_id=named["id"])
-    assert same(caught.value, answer)
-    applied = client.optimizations.apply(found["id"], variant_id=named["id"], accept_rehearsal=True)
-    assert applied.applied_variant_id == named["id"]
 
 
 def test_a_variant_of_another_optimization_is_refused(won, connect):
@@ -202,23 +100,6 @@ def test_an_apply_that_was_meant_for_another_version_is_refused(won, connect):
     assert wire.get(path)["content"] == quicker
 
 
-def test_what_has_ended_cannot_be_stopped(wire, client):
-    found = tiny(wire)
-    answer = wire.ask("POST", f"/optimizations/{found['id']}/stop", {"reason": "late"})
-    assert (answer.status, answer.error) == (
-        409,
-        {
-            "code": "INVALID_STATE",
-            "message": "The optimization is completed; only a queued or running one can be stopped",
-            "details": {"status": "completed"},
-        },
-    )
-    with pytest.raises(errors.InvalidState) as caught:
-        client.optimizations.stop(found["id"], reason="late")
-    assert same(caught.value, answer)
-    assert wire.get(f"/optimizations/{found['id']}") == found
-
-
 def test_the_quota_of_the_month_is_told_with_its_numbers(new_account, connect):
     wire = new_account("free")
     make_tiny(wire)
@@ -238,51 +119,3 @@ def test_the_quota_of_the_month_is_told_with_its_numbers(new_account, connect):
     assert wire.get("/usage")["optimizations"]["used"] == 10
     for one in made:
         ended(wire, one)
-
-
-def test_a_key_that_is_not_valid_opens_nothing(new_account, connect):
-    found = tiny(new_account())
-    stranger = new_account()
-    stranger.key = "test_wrong_key_0123456789"
-    client = connect(stranger)
-    for call in (
-        lambda: client.optimizations.create(prompt_id=found["promptId"]),
-        client.optimizations.list,
-        lambda: client.optimizations.get(found["id"]),
-        lambda: client.optimizations.variants(found["id"]),
-        lambda: client.optimizations.simulations(found["id"]),
-        lambda: client.optimizations.apply(found["id"]),
-        lambda: client.optimizations.stop(found["id"]),
-    ):
-        with pytest.raises(errors.InvalidApiKey):
-            call()
-
-
-def test_parameters_of_the_list_are_told_by_name(new_account):
-    for query, name in (
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("offset=-1", "offset"),
-        ("status=done", "status"),
-        ("status=", "status"),
-        ("promptId=%00", "promptId"),
-        ("agentId=a%00", "agentId"),
-    ):
-        answer = new_account().ask("GET", f"/optimizations?{query}")
-        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
-        assert set(answer.error["details"]) == {name}
-
-
-def test_parameters_of_the_simulations_are_told_by_name(won):
-    for query, name in (
-        ("limit=0", "limit"),
-        ("offset=x", "offset"),
-        ("stage=preparing", "stage"),
-        ("taskCompleted=yes", "taskCompleted"),
-        ("includeContent=1", "includeContent"),
-        ("variantId=%00", "variantId"),
-        ("variantId=none", "variantId"),
-    ):
-        answer = won.wire.ask("GET", f"{won.path}/simulations?{query}")
-        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
-        assert set(answer.error["details"]) == {name}

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from datetime import datetime
 
 import pytest
 
 from agreement.covered import both_schemes, covers, same
+from agreement.test_errors import same as is_told
+from agreement.test_outbox import outbox
+from promptlift import errors
 from promptlift.service.simulations.personas import library
 from support import shapes
 from support.answering_model import PROMPT
 from support.optimizing import brief, ended, make_tiny, start, tiny
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.account import USAGE
 from support.shapes.optimizations import (
     APPLIED,
     OPTIMIZATION,
@@ -27,7 +33,8 @@ from support.shapes.optimizations import (
     VARIANT,
     WINNER,
 )
-from support.shapes.prompts import VERSION
+from support.shapes.prompts import STATUS_VIEW, VERSION
+from support.stub_endpoint import Say
 
 INTENT = {"targetImprovements": ["Ask less ☎", "Be brief."], "hypothesis": "Short answers help."}
 
@@ -81,8 +88,20 @@ def test_create_optimization(wire, client):
 def test_what_is_left_out_comes_from_the_settings(wire):
     prompt_id = wire.add_prompt()
     make_tiny(wire)
-    fresh = start(wire, prompt_id)
-    assert (fresh["mode"], fresh["variantCount"]) == ("exploratory", 3)
+    # Both links may be given when they are the same.
+    body = {"promptId": prompt_id, "agentId": prompt_id}
+    made = [wire.ask("POST", "/optimizations", body | extra) for extra in ({}, {"variantCount": None})]
+    assert [one.status for one in made] == [201, 201]
+    for one in made:
+        assert "agentId" not in one.body
+        assert (one.body["promptId"], one.body["mode"], one.body["variantCount"]) == (
+            prompt_id,
+            "exploratory",
+            3,
+        )
+    seeds = {wire.get(f"/optimizations/{one.body['id']}")["seed"] for one in made}
+    assert len(seeds) == 2
+    assert all(0 <= seed < 2**53 for seed in seeds)
     change = {"optimizationStrategy": "validation", "variantsPerGeneration": 5}
     assert wire.ask("PATCH", "/settings", {"optimization": change}).status == 200
     for body in ({}, {"mode": None, "variantCount": None, "intent": None, "personaIds": None}):
@@ -94,24 +113,6 @@ def test_what_is_left_out_comes_from_the_settings(wire):
     wire.ask("PATCH", "/settings", {"optimization": {"simulation": {"maxTurns": 9}}})
     assert wire.get(f"/optimizations/{made['id']}")["settings"] == before
     assert before["maxTurns"] == 1
-
-
-def test_two_without_a_seed_have_different_ones(new_account):
-    wire = new_account()
-    make_tiny(wire)
-    prompt_id = wire.add_prompt()
-    seeds = {wire.get(f"/optimizations/{start(wire, prompt_id, seed=None)['id']}")["seed"] for _ in range(2)}
-    assert len(seeds) == 2
-    assert all(0 <= seed < 2**53 for seed in seeds)
-
-
-def test_both_links_may_be_given_when_they_are_the_same(new_account):
-    wire = new_account()
-    make_tiny(wire)
-    prompt_id = wire.add_prompt()
-    answer = wire.ask("POST", "/optimizations", {"promptId": prompt_id, "agentId": prompt_id})
-    assert (answer.status, answer.body["promptId"]) == (201, prompt_id)
-    assert "agentId" not in answer.body
 
 
 @both_schemes
@@ -155,47 +156,6 @@ def test_get_an_optimization_with_a_winner(won, connect):
     assert same(typed, body)
     assert typed.results.winner_selected is True
     assert typed.completed_at > typed.started_at
-
-
-def test_get_an_optimization_without_a_winner(wire, client):
-    body = tiny(wire)
-    assert differences(body, OPTIMIZATION) == []
-    results = body["results"]
-    assert (results["winnerSelected"], results["winningVariantId"]) == (False, None)
-    assert results["explanation"]
-    assert (results["rehearsal"], body["rehearsal"]) == (True, True)
-    assert same(client.optimizations.get(body["id"]), body)
-
-
-def test_get_one_that_runs_one_that_waits_and_one_that_was_stopped(answering, held_model, connect):
-    wire = answering.account()
-    client, prompt_id = connect(wire), wire.add_prompt()
-    made = [start(wire, prompt_id, variantCount=1) for _ in range(11)]
-    assert [one["status"] for one in made] == ["running"] * 10 + ["queued"]
-    running, waiting = (wire.get(f"/optimizations/{made[at]['id']}") for at in (0, 10))
-    unmeasured = {**OPTIMIZATION, "results": RESULTS_PREPARING}
-    assert differences(running, unmeasured) == []
-    assert (running["status"], running["completedAt"]) == ("running", None)
-    progress = running["results"]["progress"]
-    assert (progress["stage"], progress["passesDone"], progress["fraction"]) == ("preparing", 0, 0)
-    assert progress["conversationsMax"] > 0
-    null = shapes.one_of(None)
-    assert differences(waiting, {**OPTIMIZATION, "results": null, "startedAt": null}) == []
-    assert waiting["status"] == "queued"
-    listed = {one["id"]: one for one in wire.get("/optimizations?limit=100")["data"]}
-    for whole in (running, waiting):
-        assert listed[whole["id"]] == brief(whole)
-        assert same(client.optimizations.get(whole["id"]), wire.get(f"/optimizations/{whole['id']}"))
-        assert wire.get(f"/optimizations/{whole['id']}/variants") == {"data": []}
-        assert wire.get(f"/optimizations/{whole['id']}/simulations")["data"] == []
-    for one in made[::-1]:
-        assert wire.ask("POST", f"/optimizations/{one['id']}/stop", {"reason": "☎"}).status == 200
-    for one in (made[0], made[10]):
-        stopped = wire.get(f"/optimizations/{one['id']}")
-        assert (stopped["status"], stopped["stopReason"], stopped["results"]) == ("stopped", "☎", None)
-        assert shapes.time(stopped["completedAt"])
-        assert (stopped["startedAt"] is None) == (one is made[10])
-        assert same(client.optimizations.get(one["id"]), stopped)
 
 
 def test_get_one_that_has_measured_something(answering, connect):
@@ -360,9 +320,149 @@ def test_stop(wire, client):
     assert wire.get(f"/optimizations/{made[2]['id']}")["stopReason"] is None
 
 
-def test_a_failed_one_says_why(answering, connect):
-    from support.stub_endpoint import Say
+def refused(wire, path, error, call, body=None):
+    """Check that a request is refused as the exception of the client says; returns the error."""
+    answer = wire.ask("POST", path, body)
+    with pytest.raises(error) as caught:
+        call()
+    assert is_told(caught.value, answer)
+    return answer.error
 
+
+def test_ten_run_the_eleventh_waits_and_each_can_be_stopped(answering, held_model, connect):
+    wire = answering.account(plan="pro")
+    client, prompt_id, other, idle = connect(wire), *(wire.add_prompt() for _ in range(3))
+    assert wire.get("/usage")["optimizations"] == {"used": 0, "limit": 50, "running": 0}
+    made = [start(wire, prompt_id, variantCount=1) for _ in range(10)]
+    made.append(start(wire, other, variantCount=1))
+    assert [one["status"] for one in made] == ["running"] * 10 + ["queued"]
+    assert wire.get("/usage")["optimizations"] == {"used": 11, "limit": 50, "running": 10}
+    for one, state in ((prompt_id, "running"), (other, "queued"), (idle, "idle")):
+        for segment in ("prompts", "agents"):
+            body = wire.get(f"/{segment}/{one}/status")
+            assert differences(body, STATUS_VIEW) == []
+            assert (body["optimizationState"], body["lastOptimized"]) == (state, None)
+        assert same(client.prompts.status(one), body)
+    running, waiting = (wire.get(f"/optimizations/{made[at]['id']}") for at in (0, 10))
+    assert differences(running, {**OPTIMIZATION, "results": RESULTS_PREPARING}) == []
+    assert (running["status"], running["completedAt"]) == ("running", None)
+    progress = running["results"]["progress"]
+    assert (progress["stage"], progress["passesDone"], progress["fraction"]) == ("preparing", 0, 0)
+    assert progress["conversationsMax"] > 0
+    null = shapes.one_of(None)
+    assert differences(waiting, {**OPTIMIZATION, "results": null, "startedAt": null}) == []
+    listed = {one["id"]: one for one in wire.get("/optimizations?limit=100")["data"]}
+    for whole in (running, waiting):
+        path = f"/optimizations/{whole['id']}"
+        assert listed[whole["id"]] == brief(whole)
+        assert same(client.optimizations.get(whole["id"]), wire.get(path))
+        assert wire.get(f"{path}/variants") == {"data": []}
+        assert wire.get(f"{path}/simulations")["data"] == []
+    before = [wire.get(f"/prompts/{one}") for one in (prompt_id, other)]
+    assert wire.ask("POST", f"/optimizations/{made[1]['id']}/stop").status == 200
+    waiting = start(wire, other, variantCount=1)  # the other one has the place of what was stopped
+    for one, status in ((made[0], "running"), (made[1], "stopped"), (waiting, "queued")):
+        for body in (None, {"variantId": "var_none"}):
+            error = refused(
+                wire,
+                f"/optimizations/{one['id']}/apply",
+                errors.InvalidState,
+                lambda one=one: client.optimizations.apply(one["id"]),
+                body,
+            )
+            assert error == {
+                "code": "INVALID_STATE",
+                "message": f"The optimization is {status}; a variant can be applied once it is completed",
+                "details": {"status": status},
+            }
+    assert [wire.get(f"/prompts/{one}") for one in (prompt_id, other)] == before
+    for one in (waiting, *made):
+        wire.ask("POST", f"/optimizations/{one['id']}/stop", {"reason": "☎"})
+    for one in (made[0], waiting):
+        stopped = wire.get(f"/optimizations/{one['id']}")
+        assert (stopped["status"], stopped["stopReason"], stopped["results"]) == ("stopped", "☎", None)
+        assert shapes.time(stopped["completedAt"])
+        assert (stopped["startedAt"] is None) == (one is waiting)
+        assert same(client.optimizations.get(one["id"]), stopped)
+    # What was stopped was used, and has optimized nothing.
+    assert wire.get("/usage")["optimizations"] == {"used": 12, "limit": 50, "running": 0}
+    assert differences(wire.get("/usage"), USAGE) == []
+    for one in (prompt_id, other):
+        body = wire.get(f"/prompts/{one}/status")
+        assert (body["optimizationState"], body["lastOptimized"]) == ("idle", None)
+    told = outbox(answering.database, wire)
+    assert [kind for kind, subject, _ in told if subject == waiting["id"]] == ["optimization.stopped"]
+    kinds = Counter(kind for kind, _, _ in told)
+    assert kinds == {"optimization.started": 11, "optimization.stopped": 12}
+
+
+def test_a_rehearsal_that_completed_without_a_winner(wire, client, database):
+    body = tiny(wire)
+    path = f"/optimizations/{body['id']}"
+    assert differences(body, OPTIMIZATION) == []
+    results = body["results"]
+    assert (results["winnerSelected"], results["winningVariantId"]) == (False, None)
+    assert results["explanation"]
+    assert (results["rehearsal"], body["rehearsal"]) == (True, True)
+    assert same(client.optimizations.get(body["id"]), body)
+    # It is told twice.
+    (started, completed) = outbox(database, wire)
+    assert [started[:2], completed[:2]] == [
+        ("optimization.started", body["id"]),
+        ("optimization.completed", body["id"]),
+    ]
+    assert started[2] == {
+        "optimizationId": body["id"],
+        "promptId": body["promptId"],
+        "status": "running",
+        # Nothing of the account's general settings: this leaves the house.
+        "settings": {"mode": "exploratory", "variantCount": 1, **body["settings"]},
+        "startedAt": body["startedAt"],
+    }
+    seconds = datetime.fromisoformat(body["completedAt"]) - datetime.fromisoformat(body["startedAt"])
+    told = completed[2].pop("results")
+    assert completed[2] == {
+        "optimizationId": body["id"],
+        "promptId": body["promptId"],
+        "duration": pytest.approx(seconds.total_seconds(), abs=0.002),
+        "completedAt": body["completedAt"],
+    }
+    assert (told["winner"], told["improvementPercentage"], told["winnerSelected"]) == (None, None, False)
+    # Nothing is chosen in somebody's name, and a rehearsal is applied only where that is accepted.
+    error = refused(
+        wire, f"{path}/apply", errors.InvalidState, lambda: client.optimizations.apply(body["id"])
+    )
+    assert (error["code"], set(error["details"])) == ("INVALID_STATE", {"variantId"})
+    named = wire.get(f"{path}/variants")["data"][1]["id"]
+    error = refused(
+        wire,
+        f"{path}/apply",
+        errors.InvalidState,
+        lambda: client.optimizations.apply(body["id"], variant_id=named),
+        {"variantId": named},
+    )
+    assert error["code"] == "INVALID_STATE"
+    assert error["details"] == {"acceptRehearsal": "needed, because the optimization was a rehearsal"}
+    applied = client.optimizations.apply(body["id"], variant_id=named, accept_rehearsal=True)
+    assert applied.applied_variant_id == named
+    # What has ended cannot be stopped.
+    before = wire.get(path)
+    error = refused(
+        wire,
+        f"{path}/stop",
+        errors.InvalidState,
+        lambda: client.optimizations.stop(body["id"], reason="late"),
+        {"reason": "late"},
+    )
+    assert error == {
+        "code": "INVALID_STATE",
+        "message": "The optimization is completed; only a queued or running one can be stopped",
+        "details": {"status": "completed"},
+    }
+    assert wire.get(path) == before
+
+
+def test_a_failed_one_says_why_and_can_neither_be_applied_nor_stopped(answering, connect):
     wire = answering.account()
     answering.model.fault = lambda _asked: Say({"error": {"message": "no such model"}}, status=404)
     try:
@@ -373,3 +473,7 @@ def test_a_failed_one_says_why(answering, connect):
     assert found["status"] == "failed"
     assert found["failure"]
     assert same(connect(wire).optimizations.get(found["id"]), found)
+    for action in ("apply", "stop"):
+        answer = wire.ask("POST", f"/optimizations/{found['id']}/{action}")
+        assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
+        assert answer.error["details"] == {"status": "failed"}

@@ -62,21 +62,6 @@ def test_a_logged_conversation_and_its_insights_are_told_once_each(wire, databas
         assert generated["insightsId"].startswith("ins_")
 
 
-def test_insights_that_were_asked_for_again_are_told_again(wire, database):
-    from support.service_process import wait_until
-
-    prompt_id = wire.add_prompt()
-    conversation = wire.log(prompt_id)
-    wire.wait_for_insights(prompt_id)
-    wire.ask("POST", f"/{wire.scheme.segment}/{prompt_id}/insights/regenerate")
-    wait_until(lambda: len(outbox(database, wire)) >= 3, what="the new insights are told")
-    assert [(kind, subject) for kind, subject, _ in outbox(database, wire)] == [
-        ("conversation.created", conversation),
-        ("insights.generated", conversation),
-        ("insights.generated", conversation),
-    ]
-
-
 def test_a_changed_text_is_told_and_another_change_is_not(wire, database):
     prompt_id = wire.add_prompt()
     path = f"/{wire.scheme.segment}/{prompt_id}"

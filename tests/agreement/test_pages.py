@@ -8,19 +8,17 @@ LISTS = ("/prompts", "/agents", "/conversations")
 EVERY_LIST = (*LISTS, "/optimizations", "/personas", "/actions")
 
 
-@pytest.fixture(scope="module")
-def count():
-    return 23
+COUNT = 23
 
 
 @pytest.fixture
-def lists(new_account, count):
+def lists(new_account):
     """An account with some prompts and as many conversations; gives ids, newest first, by list."""
     wire = new_account()
-    prompts = [wire.add_prompt(name=f"n{n}") for n in range(count)]
+    prompts = [wire.add_prompt(name=f"n{n}") for n in range(COUNT)]
     conversations = [
         wire.log(prompts[n % 2], status=("completed", "abandoned", "in_progress")[n % 3])
-        for n in range(count)
+        for n in range(COUNT)
     ]
     return wire, {"/prompts": prompts[::-1], "/agents": prompts[::-1], "/conversations": conversations[::-1]}
 
@@ -29,30 +27,25 @@ def ids(body):
     return [item["id"] for item in body["data"]]
 
 
-def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists, count):
+def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists):
     wire, expected = lists
     for path in LISTS:
         first = wire.get(path)
-        assert first["pagination"] == {"total": count, "limit": 20, "offset": 0}
+        assert first["pagination"] == {"total": COUNT, "limit": 20, "offset": 0}
         assert ids(first) == expected[path][:20]
         for limit in (1, 7, 100):
-            offsets = range(0, count + limit, limit)
+            offsets = range(0, COUNT + limit, limit)
             pages = [wire.get(f"{path}?limit={limit}&offset={offset}") for offset in offsets]
             assert [one for page in pages for one in ids(page)] == expected[path]
             assert [page["pagination"] for page in pages] == [
-                {"total": count, "limit": limit, "offset": offset} for offset in offsets
+                {"total": COUNT, "limit": limit, "offset": offset} for offset in offsets
             ]
-
-
-def test_beyond_the_end_a_page_is_empty_and_the_total_is_right(lists, count):
-    for offset in [23, 24, 1_000_000, 2**53]:
-        wire, _ = lists
-        for path in LISTS:
+        for offset in (COUNT, 2**53):
             body = wire.get(f"{path}?offset={offset}&limit=5")
-            assert body == {"data": [], "pagination": {"total": count, "limit": 5, "offset": offset}}
+            assert body == {"data": [], "pagination": {"total": COUNT, "limit": 5, "offset": offset}}
 
 
-def test_the_total_is_that_of_the_filters(lists, count):
+def test_the_total_is_that_of_the_filters(lists):
     wire, expected = lists
     even = expected["/prompts"][-1]
     of_even = [one for n, one in enumerate(expected["/conversations"][::-1]) if n % 2 == 0][::-1]
@@ -68,11 +61,11 @@ def test_the_total_is_that_of_the_filters(lists, count):
     without, with_insights = (
         wire.get(f"/conversations?hasInsights={flag}")["pagination"]["total"] for flag in ("false", "true")
     )
-    assert with_insights + without >= count
+    assert with_insights + without >= COUNT
     wire.ask("PATCH", f"/prompts/{even}", {"status": "archived", "tags": ["old"]})
     for query, total in (
         ("status=archived", 1),
-        ("status=active", count - 1),
+        ("status=active", COUNT - 1),
         ("tags=old,none", 1),
         ("tags=none", 0),
     ):
@@ -88,33 +81,14 @@ def test_a_row_that_comes_meanwhile_moves_the_others_and_hides_none(lists):
     assert ids(wire.get("/conversations?limit=1")) == [newer]
 
 
-def test_a_limit_out_of_range_is_refused_on_every_list(new_account):
-    for value in [
-        "0",
-        "101",
-        "-1",
-        "1.5",
-        "ten",
-        "",
-        "%205",
-        "1e1",
-        "9" * 400,
-        "NaN",
-        "null",
-        "true",
-        "%D9%A5",
-        "%00",
-    ]:
-        wire = new_account()
+def test_a_limit_or_offset_out_of_range_is_refused_on_every_list(new_account):
+    wire = new_account()
+    for value in ("0", "101", "-1", "1.5", "ten", "", "%205", "1e1", "9" * 400, "%D9%A5", "%00"):
         for path in EVERY_LIST:
             answer = wire.ask("GET", f"{path}?limit={value}")
             assert answer.status == 400
             assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
-
-
-def test_an_offset_out_of_range_is_refused_on_every_list(new_account):
-    for value in ["-1", "1.5", "x", "", "9007199254740993", "9" * 400, "+1"]:
-        wire = new_account()
+    for value in ("-1", "1.5", "", "9007199254740993", "9" * 400, "+1"):
         for path in EVERY_LIST:
             answer = wire.ask("GET", f"{path}?offset={value}")
             assert answer.status == 400

@@ -29,69 +29,52 @@ def add(wire, **changes):
     return answer.body
 
 
-@covers("POST /webhooks")
-def test_create_webhook(wire, client):
-    body = add(wire, description="ours ☎")
-    assert differences(body, WEBHOOK_CREATED) == []
-    assert (body["url"], body["events"], body["status"]) == (
+@covers("POST /webhooks", "GET /webhooks", "DELETE /webhooks/{id}")
+@covers("POST /webhooks/{id}/test", "POST /webhooks/{id}/resume")
+def test_a_webhook_is_created_listed_tested_and_deleted(wire, client):
+    first = add(wire)
+    assert differences(first, WEBHOOK_CREATED) == []
+    assert (first["url"], first["events"], first["status"]) == (
         URL,
         ["conversation.created", "prompt.deleted"],
         "active",
     )
-    created = client.webhooks.create(url=URL, events=["prompt.deleted"], description="theirs")
-    assert set(created.to_wire()) == set(body)
-    assert created.secret not in (None, body["secret"])
-    assert created.secret not in repr(created)
-    assert len(created.secret) >= 40
-
-
-@covers("GET /webhooks")
-def test_list_webhooks(wire, client):
-    first, second = add(wire), add(wire, description="d", events=list(EVENT_KINDS) * 2)
+    second = client.webhooks.create(url=URL, events=list(EVENT_KINDS) * 2, description="theirs ☎")
+    assert set(second.to_wire()) == set(first)
+    assert second.secret not in (None, first["secret"])
+    assert second.secret not in repr(second)
+    assert len(second.secret) >= 40
     body = wire.get("/webhooks")
-    assert set(body) == {"data"}
-    assert [one["id"] for one in body["data"]] == [second["id"], first["id"]]
+    assert [one["id"] for one in body["data"]] == [second.id, first["id"]]
     for one in body["data"]:
         assert differences(one, WEBHOOK_LISTED) == []
-    assert [one["description"] for one in body["data"]] == ["d", None]
+    assert [one["description"] for one in body["data"]] == ["theirs ☎", None]
     assert body["data"][0]["events"] == list(EVENT_KINDS)
     assert first["secret"] not in str(body)
     assert same(client.webhooks.list(), body)
 
+    path = f"/webhooks/{first['id']}"
+    tested = wire.ask("POST", f"{path}/test")
+    assert tested.status == 200
+    assert differences(tested.body, WEBHOOK_TESTED) == []
+    assert (tested.body["success"], tested.body["statusCode"]) == (False, None)
+    assert tested.body["problem"].startswith("No answer: ")
+    assert set(client.webhooks.test(first["id"]).to_wire()) == set(tested.body)
+    assert wire.get(f"{path}/deliveries")["data"] == []
+    resumed = wire.ask("POST", f"{path}/resume")
+    assert (resumed.status, resumed.body) == (200, body["data"][1])
+    assert same(client.webhooks.resume(first["id"]), resumed.body)
 
-@covers("DELETE /webhooks/{id}")
-def test_delete_webhook(wire, client):
-    first, second = add(wire), add(wire)
-    answer = wire.ask("DELETE", f"/webhooks/{first['id']}")
-    assert (answer.status, answer.body) == (200, {"success": True, "message": "Webhook deleted"})
-    assert client.webhooks.delete(second["id"]).to_wire() == answer.body
+    deleted = wire.ask("DELETE", path)
+    assert (deleted.status, deleted.body) == (200, {"success": True, "message": "Webhook deleted"})
+    assert client.webhooks.delete(second.id).to_wire() == deleted.body
     assert wire.get("/webhooks") == {"data": []}
-    missing = wire.ask("DELETE", f"/webhooks/{first['id']}")
+    missing = wire.ask("DELETE", path)
     assert (missing.status, missing.error["code"], missing.error["message"]) == (
         404,
         "NOT_FOUND",
         "Webhook not found",
     )
-
-
-@covers("POST /webhooks/{id}/test")
-def test_test_webhook(wire, client):
-    webhook = add(wire)
-    answer = wire.ask("POST", f"/webhooks/{webhook['id']}/test")
-    assert answer.status == 200
-    assert differences(answer.body, WEBHOOK_TESTED) == []
-    assert (answer.body["success"], answer.body["statusCode"]) == (False, None)
-    assert answer.body["problem"].startswith("No answer: ")
-    assert set(client.webhooks.test(webhook["id"]).to_wire()) == set(answer.body)
-    assert wire.get(f"/webhooks/{webhook['id']}/deliveries")["data"] == []
-
-
-@covers("POST /webhooks/{id}/resume")
-def test_resume_webhook(wire, client):
-    webhook = add(wire)
-    answer = wire.ask("POST", f"/webhooks/{webhook['id']}/resume")
-    assert (answer.status, answer.body) == (200, wire.get("/webhooks")["data"][0])
-    assert same(client.webhooks.resume(webhook["id"]), answer.body)
 
 
 @covers("GET /webhooks/{id}/deliveries", "GET /events")
@@ -185,15 +168,8 @@ def test_a_bad_webhook_is_refused_by_field(wire, client):
         with pytest.raises(ValidationError):
             client.webhooks.create(**body)
         assert wire.get("/webhooks") == {"data": []}
-
-
-def test_missing_fields_are_named(wire):
     answer = wire.ask("POST", "/webhooks", {})
     assert answer.error["details"] == {"url": "Required field", "events": "Required field"}
-
-
-def test_a_list_of_a_kind_that_does_not_exist_is_refused(wire):
-    assert set(wire.ask("GET", "/events?type=nothing").error["details"]) == {"type"}
 
 
 def test_an_account_has_at_most_a_hundred_webhooks(wire):
@@ -219,7 +195,7 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
             "warnings",
         ]
         prompt_id = wire.add_prompt()
-        ids = [wire.log(prompt_id) for _ in range(105)]
+        ids = [wire.log(prompt_id) for _ in range(5)]
         wire.wait_for_insights(prompt_id)
         table = lift.events("conversation.created", newest=None)
         assert table["conversation_id"].tolist() == ids[::-1]
@@ -229,42 +205,10 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
         few = lift.events(newest=3)
         assert (len(few), few.attrs["promptlift"]["total"], few.attrs["promptlift"]["complete"]) == (
             3,
-            210,
+            10,
             False,
         )
         assert lift.webhooks()["webhook_id"].tolist() == [webhook["id"]]
         assert lift.webhooks.deliveries(webhook["id"])["event_id"].tolist() == table["event_id"].tolist()
         with pytest.raises(NotFound, match="Webhook not found"):
             lift.webhooks.deliveries("none")
-
-
-def test_watched_events_are_those_that_come(wire, capsys):
-    import promptlift
-
-    prompt_id = wire.add_prompt()
-    wire.log(prompt_id)
-    wire.wait_for_insights(prompt_id)
-    came = []
-    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-
-        def more(event):
-            came.append(event.data["conversationId"])
-            if len(came) < 3:
-                wire.log(prompt_id)
-            elif len(came) == 3:
-                raise KeyboardInterrupt
-
-        log_soon(wire, prompt_id)
-        table = lift.events.watch(["conversation.created"], seconds=60, every=0.05, on_event=more)
-        assert table["conversation_id"].tolist() == came[::-1]
-        assert len(came) == 3
-        log_soon(wire, prompt_id)
-        lift.events.watch(["conversation.created"], seconds=2, every=0.05)
-    (line,) = capsys.readouterr().out.splitlines()
-    assert line.split()[1] == "conversation.created"
-
-
-def log_soon(wire, prompt_id):
-    import threading
-
-    threading.Timer(0.5, wire.log, [prompt_id]).start()

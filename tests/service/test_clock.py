@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, timedelta
 
 import pytest
 from hypothesis import given
@@ -27,10 +27,6 @@ def test_a_time_is_written_as_the_api_does(milliseconds, text):
     assert clock.from_datetime(from_wire_time(text)) == milliseconds
 
 
-def test_no_time_is_no_text():
-    assert clock.iso(None) is None
-
-
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_every_time_that_a_transcript_may_have_can_be_written(value):
     milliseconds = clock.from_datetime(value)
@@ -38,19 +34,11 @@ def test_every_time_that_a_transcript_may_have_can_be_written(value):
     assert value - from_wire_time(clock.iso(milliseconds)) < timedelta(milliseconds=1)
 
 
-def test_a_time_of_another_zone_is_the_same_moment():
-    east = timezone(timedelta(hours=5, minutes=30))
-    assert clock.from_datetime(datetime(2026, 1, 31, 15, tzinfo=east)) == clock.from_datetime(
-        datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
-    )
-
-
 @pytest.mark.parametrize(
     ("now", "start", "end"),
     [
         ("2026-01-31T09:30:00Z", "2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z"),
         ("2026-12-31T23:59:59.999Z", "2026-12-01T00:00:00.000Z", "2027-01-01T00:00:00.000Z"),
-        ("2026-02-01T00:00:00Z", "2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"),
         ("2028-02-29T12:00:00Z", "2028-02-01T00:00:00.000Z", "2028-03-01T00:00:00.000Z"),
     ],
 )

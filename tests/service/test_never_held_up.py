@@ -11,10 +11,7 @@ from functools import partial
 import httpx
 import pytest
 
-import promptlift
-from promptlift.errors import ValidationError
 from support.raw_endpoint import RawEndpoint, left, read_request
-from support.stub_endpoint import Say, StubEndpoint
 
 pytestmark = pytest.mark.slow
 
@@ -84,18 +81,3 @@ def test_a_hundred_unknown_models_hold_up_nobody(endpoint, start_service):
         assert "could not be read just now" in body["error"]["details"]["llmModel"]
     # At the start of the service, and perhaps once more since.
     assert connections() <= 2
-
-
-def test_the_first_request_may_name_what_the_endpoint_serves(start_service):
-    stub = StubEndpoint(lambda _asked: Say({"data": [{"id": "pulled-just-now"}]}, delay=0.2))
-    try:
-        env = {"PROMPTLIFT_LLM_BASE_URL": stub.settings.base_url, "PROMPTLIFT_LLM_MODEL": "stub"}
-        running = start_service(env=env)
-        with promptlift.connect(running.base_url, running.key, progress=False) as lift:
-            made = lift.client.prompts.create(name="p", content="Help.", llm_model="pulled-just-now")
-            assert lift.client.prompts.get(made.id).llm_model == "pulled-just-now"
-            with pytest.raises(ValidationError) as refused:
-                lift.client.prompts.update(made.id, llm_model="pulled-just-n0w")
-            assert "did you mean pulled-just-now?" in str(refused.value.details)
-    finally:
-        stub.close()

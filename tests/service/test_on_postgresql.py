@@ -44,6 +44,10 @@ def test_conversations_are_logged_judged_and_read(start_service, postgres_url):
     assert wire.get(f"/prompts/{prompt_id}/status")["metrics"]["conversationCount"] == 30
     assert wire.get("/prompts?tags=a")["pagination"]["total"] == 1
     assert wire.get("/usage")["conversations"]["used"] == 30
+    label = {"conversationId": ids[0], "question": "q", "value": "yes", "labeller": "ann", "chance": 0.125}
+    for value in ("yes", "no"):
+        assert wire.ask("POST", "/labels", {"labels": [label | {"value": value}]}).status == 200
+    assert [one["value"] for one in wire.get("/labels")["data"]] == ["no"]
     changed = wire.ask("PATCH", "/settings", {"general": {"kpis": "x"}})
     assert changed.body["settings"] == wire.get("/settings")
     assert wire.ask("POST", f"/prompts/{prompt_id}/insights/regenerate").body["queued"] == 30

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 
 import pytest
 
@@ -44,15 +43,6 @@ def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
     ):
         serving.serve(port=0, data=file / inside)
     assert file.read_text() == "not a folder"
-
-
-def test_a_database_of_another_program_is_told_and_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / "promptlift.db") as theirs:
-        theirs.execute("CREATE TABLE accounts (balance)")
-    with pytest.raises(ServiceStartError, match=r"accounts already exists\. Another program made the file"):
-        serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
-    assert [name for (name,) in theirs.execute("SELECT name FROM sqlite_master")] == ["accounts"]
-    theirs.close()
 
 
 def test_a_data_folder_that_another_service_uses_is_told(start_service):

@@ -116,6 +116,7 @@ def test_insights_begin_without_another_look_at_all_work(world, background, look
     wait_until(lambda: looks, what="it looked once")
     log(world, database)
     wait_until(lambda: count(database) == 1, what="the insights are there")
+    assert len(looks) == 1
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
@@ -127,3 +128,4 @@ def test_a_process_that_does_not_work_wakes_those_that_do(world, background, loo
     wait_until(lambda: looks, what="it looked once")
     log(world, serving)
     wait_until(lambda: count(serving) == 1, what="the insights are there")
+    assert len(looks) == 1

@@ -15,7 +15,6 @@ from promptlift.service.actions.logging.entries import Entry, Logged
 from promptlift.service.store.accounts import Caller
 from service.store.conftest import NOW
 from service.store.test_partial_indexes import plans
-from support.databases import sqlite_only
 
 
 def entries(filled, numbers):
@@ -82,14 +81,3 @@ def test_what_a_batch_looks_up_is_found_in_an_index(filled):
             assert f"Seq Scan on {table}" not in plan
             read = [line for line in plan.splitlines() if line.startswith(f"SCAN {table}")]
             assert not any("INDEX" not in line for line in read)
-
-
-@sqlite_only
-def test_pages_go_from_the_log_of_sqlite_to_its_file_every_32_mb(database):
-    for durable in (True, False):
-        with database.write(durable=durable) as connection:
-            pages, size = (
-                connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
-                for name in ("wal_autocheckpoint", "page_size")
-            )
-        assert pages * size == 32 * 1024 * 1024

@@ -21,8 +21,9 @@ def impatient(request, monkeypatch):
         yield opened
 
 
-@pytest.mark.slow
 def test_threads_that_write_take_turns_and_never_find_the_database_locked(impatient):
+    with pytest.raises(ZeroDivisionError), impatient.write():
+        raise ZeroDivisionError  # leaves the turn to the next one
     with impatient.write() as connection:
         connection.exec_driver_sql("CREATE TABLE numbers (n INTEGER)")
 
@@ -31,16 +32,9 @@ def test_threads_that_write_take_turns_and_never_find_the_database_locked(impati
             connection.exec_driver_sql(f"INSERT INTO numbers VALUES ({n})")
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(write, range(200)))
+        list(pool.map(write, range(40)))
     with impatient.read() as connection:
-        assert connection.exec_driver_sql("SELECT count(DISTINCT n) FROM numbers").scalar() == 200
-
-
-def test_a_writer_that_fails_leaves_the_turn_to_the_next(impatient):
-    with pytest.raises(ZeroDivisionError), impatient.write():
-        raise ZeroDivisionError
-    with impatient.write() as connection:
-        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
+        assert connection.exec_driver_sql("SELECT count(DISTINCT n) FROM numbers").scalar() == 40
 
 
 def test_one_reader_after_the_other_shares_one_connection_and_its_cache(impatient):
@@ -52,13 +46,3 @@ def test_one_reader_after_the_other_shares_one_connection_and_its_cache(impatien
         with impatient.read() as connection:
             used.add(id(connection.connection.dbapi_connection))
     assert len(used) == 1
-
-
-@pytest.mark.parametrize("durable", [False, True])
-def test_who_writes_holds_more_pages_than_who_reads(impatient, durable):
-    with impatient.write(durable=durable) as connection:
-        writer = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
-    with impatient.read() as connection:
-        reader = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
-    # Below zero it is kilobytes.
-    assert (writer, reader) == (-32_768, -2_000)

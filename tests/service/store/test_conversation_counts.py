@@ -18,13 +18,11 @@ from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import apply_updates
 from promptlift.service.actions.logging.entries import Update
-from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
+from promptlift.service.store import aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
-from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
 from support.conversation_recount import STATUSES, assert_counts_are_a_recount, state
-from support.databases import sqlite_only
 
 from .conftest import NOW, Filled
 
@@ -323,19 +321,6 @@ def test_a_sum_that_everything_was_taken_from_is_zero_again(filled):
     assert_counts_are_a_recount(filled.database)
 
 
-@sqlite_only
-def test_counts_belong_to_an_account(filled):
-    filled.add_conversations("a", "b")
-    with filled.database.write() as connection:
-        other = accounts.create(connection, name="Two", email="two@example.test", plan="pro")
-    with filled.database.read() as connection:
-        assert aggregates.totals(connection, other, "prm_1").total == 0
-        assert aggregates.completion_by_prompt(connection, other, since=None) == {}
-        assert conversations.page(connection, other, prompt_id="prm_1", limit=1, offset=0) == ([], 0)
-        # Nor is an empty prompt a way to the whole account.
-        assert conversations.page(connection, filled.account, prompt_id="", limit=1, offset=0) == ([], 0)
-
-
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.slow
 def test_writers_at_once_count_everything_and_never_wait_in_a_circle(filled):
@@ -445,30 +430,3 @@ def check_plan_of_page(filled, *, of_status, of_insights, of_prompt):
         thrown_away = [int(line.rpartition(" ")[2]) for line in plan if line.startswith("Rows Removed")]
         assert read
         assert sum(read + thrown_away) < 3_000
-
-
-@sqlite_only
-def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled):
-    """Every statement that looks for pending or claimed conversations."""
-    from sqlalchemy import event
-
-    filled.add_conversations("a", "b")
-    said = []
-
-    @event.listens_for(filled.database._writer, "before_cursor_execute")
-    def note(connection, cursor, statement, parameters, context, executemany):
-        if "conversations.judging =" in statement and not statement.startswith("EXPLAIN"):
-            plan = connection.connection.dbapi_connection.execute(
-                f"EXPLAIN QUERY PLAN {statement}", parameters
-            ).fetchall()
-            said.append("\n".join(row[-1] for row in plan))
-
-    with filled.database.write() as connection:
-        judging.LEASES.claim(connection, "w", limit=1, now=NOW)
-        with_work(connection, [judging.LEASES], now=NOW)
-        judging.unfinished(connection)
-        judging.LEASES.release_orphans(connection)
-        judging.LEASES.release(connection, "w")
-    event.remove(filled.database._writer, "before_cursor_execute", note)
-    assert len(said) == 5
-    assert [plan for plan in said if "SCAN conversations" in plan] == []

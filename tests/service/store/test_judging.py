@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 
 import pytest
 from sqlalchemy import select
 
-from promptlift.service.store import accounts, conversations, judging, workers
-from promptlift.service.store.leases import with_work
+from promptlift.service.store import conversations, judging
 from promptlift.service.store.tables import conversations as table
 from support.databases import sqlite_only
 
@@ -27,11 +25,11 @@ def claim(filled, worker, *, limit=10, now=NOW):
         return judging.LEASES.claim(connection, worker, limit=limit, now=now)
 
 
-def row_of(conversation_id, filled, *, generation=1, insights_id=None):
-    return {
+def keep(filled, worker, conversation_id, *, generation=1):
+    row = {
         "conversation_id": conversation_id,
         "account_id": filled.account,
-        "id": insights_id or f"ins_{conversation_id}_{generation}",
+        "id": f"ins_{conversation_id}_{generation}",
         "generation": generation,
         "sentiment": "neutral",
         "sentiment_score": 0.5,
@@ -40,12 +38,8 @@ def row_of(conversation_id, filled, *, generation=1, insights_id=None):
         "document": json.dumps({"summary": f"generation {generation}"}),
         "created_at": NOW,
     }
-
-
-def keep(filled, worker, conversation_id, *, generation=1):
     with filled.database.write() as connection:
-        kept = judging.keep(connection, worker, [row_of(conversation_id, filled, generation=generation)])
-    return kept == {conversation_id}
+        return judging.keep(connection, worker, [row]) == {conversation_id}
 
 
 def state(filled, conversation_id):
@@ -54,62 +48,19 @@ def state(filled, conversation_id):
         return tuple(connection.execute(select(*columns).where(table.c.id == conversation_id)).one())
 
 
-def test_the_oldest_are_claimed_first_and_only_once(waiting):
-    assert claim(waiting, "one", limit=2) == ["a", "b"]
-    assert claim(waiting, "two") == ["c"]
-    assert claim(waiting, "three") == []
-
-
 @sqlite_only
-def test_nothing_is_claimed_before_its_time(filled):
-    filled.add_conversations("a", judge_after=NOW + 1)
-    assert claim(filled, "one") == []
-    assert claim(filled, "one", now=NOW + 1) == ["a"]
-
-
-def test_jobs_that_claim_at_once_never_share_one(filled):
-    ids = [f"c{n:03d}" for n in range(60)]
-    filled.add_conversations(*ids)
-    taken = []
-    threads = [
-        threading.Thread(target=lambda name=f"w{n}": taken.append(claim(filled, name, limit=10)))
-        for n in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert sorted(one for some in taken for one in some) == ids
-
-
-@sqlite_only
-def test_a_job_reads_its_transcripts_and_the_objective(waiting):
-    claim(waiting, "one", limit=2)
-    with waiting.database.read() as connection:
-        rows = judging.to_judge(connection, ["a", "b", "c"], "one")
-        assert judging.to_judge(connection, ["a"], "another") == []
-    assert {row.id: row.content for row in rows} == {
-        one: f"User: {one} \x00 ü".encode() for one in ("a", "b")
-    }
-    assert {row.objective for row in rows} == {None}
-
-
-def test_insights_are_kept_once(waiting):
-    claim(waiting, "one")
-    assert keep(waiting, "one", "a")
-    assert state(waiting, "a") == ("done", None, True, 1)
-    assert not keep(waiting, "one", "a")
-    assert claim(waiting, "two") == []
-
-
-@sqlite_only
-def test_insights_of_a_job_that_lost_its_claim_are_not_kept(waiting):
+def test_nothing_of_a_job_that_lost_its_claim_is_kept(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
         assert judging.LEASES.release(connection, "one") == 3
     assert claim(waiting, "two", limit=1) == ["a"]
     assert not keep(waiting, "one", "a")
+    with waiting.database.write() as connection:
+        judging.put_back(connection, "one", ["a"], after=NOW, problem="x")
+        judging.give_up(connection, "one", "a", problem="x")
+    assert state(waiting, "a") == ("claimed", "two", False, 1)
     assert keep(waiting, "two", "a")
+    assert not keep(waiting, "two", "a")
 
 
 @sqlite_only
@@ -126,27 +77,6 @@ def test_what_waits_again_waits_until_then_and_counts_its_tries(waiting):
         assert conversations.find(connection, waiting.account, "a").judge_problem == "no answer"
 
 
-@sqlite_only
-def test_another_job_cannot_put_back_or_give_up(waiting):
-    claim(waiting, "one")
-    with waiting.database.write() as connection:
-        judging.put_back(connection, "two", ["a"], after=NOW, problem="x")
-        judging.give_up(connection, "two", "a", problem="x")
-    assert state(waiting, "a") == ("claimed", "one", False, 1)
-
-
-@sqlite_only
-def test_what_was_given_up_can_be_asked_for_again(waiting):
-    claim(waiting, "one")
-    with waiting.database.write() as connection:
-        judging.give_up(connection, "one", "a", problem="no sense")
-    assert state(waiting, "a") == ("failed", None, False, 1)
-    assert claim(waiting, "two", now=NOW * 2) == []
-    with waiting.database.write() as connection:
-        assert judging.ask_again(connection, waiting.account, conversation_id="a", now=NOW) == 1
-    assert claim(waiting, "two") == ["a"]
-
-
 def test_asking_again_keeps_the_old_insights_until_the_new_ones_come(waiting):
     claim(waiting, "one")
     keep(waiting, "one", "a")
@@ -160,15 +90,6 @@ def test_asking_again_keeps_the_old_insights_until_the_new_ones_come(waiting):
     assert keep(waiting, "two", "a", generation=2)
     with waiting.database.read() as connection:
         assert conversations.find(connection, waiting.account, "a").document == '{"summary": "generation 2"}'
-
-
-@sqlite_only
-def test_asking_again_while_a_job_works_makes_its_result_void(waiting):
-    claim(waiting, "one")
-    with waiting.database.write() as connection:
-        assert judging.ask_again(connection, waiting.account, prompt_id="prm_1", now=NOW) == 3
-    assert not keep(waiting, "one", "a")
-    assert claim(waiting, "two") == ["a", "b", "c"]
 
 
 def test_another_verdict_while_a_job_works_makes_its_result_void_and_asks_no_judge_again(waiting):
@@ -187,44 +108,6 @@ def test_another_verdict_while_a_job_works_makes_its_result_void_and_asks_no_jud
     assert {row.id: row.known is not None for row in rows} == {"a": True, "b": False, "c": False}
     (generation,) = {row.generation for row in rows if row.id == "a"}
     assert keep(waiting, "one", "a", generation=generation)
-
-
-@sqlite_only
-def test_nobody_asks_for_another_accounts_conversations(waiting):
-    with waiting.database.write() as connection:
-        other = accounts.create(connection, name="Two", email="two@example.test", plan="pro")
-        assert judging.ask_again(connection, other, conversation_id="a", now=NOW) == 0
-        assert judging.ask_again(connection, other, prompt_id="prm_1", now=NOW) == 0
-        assert judging.ask_again(connection, other, now=NOW) == 0
-
-
-@sqlite_only
-def test_what_is_left_to_do_is_counted(waiting):
-    with waiting.database.read() as connection:
-        assert with_work(connection, [judging.LEASES], now=NOW)
-        assert not with_work(connection, [judging.LEASES], now=NOW - 1)
-    claim(waiting, "one", limit=2)
-    with waiting.database.read() as connection:
-        assert with_work(connection, [judging.LEASES], now=NOW)
-        assert judging.LEASES.held(connection, "one", ["a", "b", "c"]) == {"a", "b"}
-    claim(waiting, "two", limit=1)
-    with waiting.database.read() as connection:
-        assert not with_work(connection, [judging.LEASES], now=NOW)
-        assert judging.unfinished(connection) == 3
-    keep(waiting, "one", "a")
-    with waiting.database.read() as connection:
-        assert judging.unfinished(connection) == 2
-
-
-def test_claims_of_a_worker_that_died_are_given_to_others(waiting):
-    assert claim(waiting, "dead", limit=2) == ["a", "b"]
-    assert claim(waiting, "living") == ["c"]
-    with waiting.database.write() as connection:
-        workers.renew(connection, "living", seconds=60)
-        assert judging.LEASES.release_orphans(connection) == 2
-    assert claim(waiting, "other") == ["a", "b"]
-    assert not keep(waiting, "dead", "a")
-    assert keep(waiting, "living", "c")
 
 
 @sqlite_only
@@ -255,3 +138,8 @@ def test_conversations_that_could_not_be_judged_are_counted_by_state_and_reason(
     with waiting.database.read() as connection:
         found = judging.troubles(connection, waiting.account, "prm_1")
     assert {tuple(row) for row in found} == {("failed", "nonsense", 1), ("pending", "away", 1)}
+    # What was given up is not claimed until it is asked for.
+    assert claim(waiting, "two", now=NOW * 2) == ["c"]
+    with waiting.database.write() as connection:
+        assert judging.ask_again(connection, waiting.account, conversation_id="b", now=NOW) == 1
+    assert claim(waiting, "two") == ["b"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.store import deployments, optimizations, workers
+from promptlift.service.store import optimizations, workers
 from promptlift.service.store.leases import with_work
-from support.databases import migrated, sqlite_only
-from support.deployed import TESTED, World
+from support.databases import migrated
+from support.deployed import World
 
 LEASES = optimizations.LEASES
 
@@ -36,12 +36,6 @@ def check_each_is_taken_once(database, leases, ids):
 
 def test_a_row_is_taken_once_and_the_oldest_first(database, ids):
     check_each_is_taken_once(database, LEASES, ids)
-
-
-@sqlite_only
-def test_a_deployment_is_taken_once_too(database, world, ids):
-    tested = [world.row(world.optimization(TESTED)).id for _ in range(3)]
-    check_each_is_taken_once(database, deployments.LEASES, tested)
 
 
 def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_others_are_not(database, ids):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event
 
-from promptlift.service.store import conversation_updates, judging, traced
+from promptlift.service.store import conversation_updates, events, judging, traced
+from promptlift.service.store.leases import with_work
+from promptlift.service.store.rows import Rows
 from service.store.conftest import NOW
 from service.store.test_conversation_counts import fill_and_analyze
 
@@ -59,6 +61,8 @@ def test_what_is_rare_has_an_index_of_its_own(many):
     for index, call in (
         (WAITING, lambda c, _: judging.LEASES.claim(c, "w", limit=3, now=NOW + 1)),
         (WAITING, lambda c, _: judging.unfinished(c)),
+        (WAITING, lambda c, _: with_work(c, [judging.LEASES], now=NOW)),
+        (WAITING, lambda c, _: judging.LEASES.release(c, "w")),
         (TROUBLE, lambda c, account: judging.troubles(c, account, "prm_1")),
         (SOURCE, lambda c, account: traced.logged(c, account, "prm_1", "s3000")),
         (
@@ -71,3 +75,26 @@ def test_what_is_rare_has_an_index_of_its_own(many):
         said = plans(many, lambda connection, call=call: call(connection, many.account))
         assert any(f"{index} " in f"{plan} ".replace("\n", " ") for plan in said), said
         assert not any("SCAN conversations" in plan or "Seq Scan on conversations" in plan for plan in said)
+
+
+def test_a_page_of_events_after_a_cursor_reads_a_range_of_an_index(filled):
+    """No row before it is counted or passed over, however deep it is."""
+    made = [events.row("prompt.deleted", filled.account, "prm_1", {"n": n}, now=NOW) for n in range(3_000)]
+    with filled.database.write() as connection:
+        events.write(connection, made)
+        if not filled.database.is_sqlite:
+            connection.exec_driver_sql("ANALYZE events")
+
+    def deep(connection):
+        rows = Rows(connection)
+        first = rows.all(events.listed(filled.account).limit(2_000))
+        page = rows.all(events.listed(filled.account, before=first[-1].seq).limit(5))
+        assert [row.id for row in page] == [row["id"] for row in made[995:1_000]][::-1]
+
+    *_, plan = plans(filled, deep, table="events")
+    # The bound is part of the range, not a filter on what was read, and the order is that of the index. With one account
+    # PostgreSQL may take that of the numbers alone.
+    sqlite, postgresql = "ix_events_account_id_seq (account_id=? AND seq<?)", "seq < "
+    assert (sqlite if filled.database.is_sqlite else postgresql) in plan.partition("Filter")[0], plan
+    assert "Sort" not in plan
+    assert "TEMP B-TREE" not in plan

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import threading
 
-import pytest
 from sqlalchemy import func, select, text
-from sqlalchemy.exc import IntegrityError
 
 from promptlift.service import clock
 from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables import prompt_versions
 from support.asking import place
 from support.databases import sqlite_only
 
@@ -29,47 +26,6 @@ def prompt_page(filled, limit=100, offset=0, **wanted):
         listed = prompts.listed(connection.dialect.name, filled.account, **wanted)
         rows, total = Rows(connection).page(listed, place(limit, offset))
     return [row.id for row in rows], total
-
-
-def second_account(filled):
-    with filled.database.write() as connection:
-        return accounts.create(connection, name="Two", email="two@example.test", plan="pro")
-
-
-@sqlite_only
-def test_pages_meet_without_a_gap_and_end_empty(filled):
-    ids = [f"cnv_{n:03d}" for n in range(25)]
-    filled.add_conversations(*ids)
-    seen = [one for offset in range(0, 40, 10) for one in page(filled, limit=10, offset=offset)[0]]
-    assert seen == ids[::-1]
-    assert page(filled, limit=10, offset=25) == ([], 25)
-    assert page(filled, limit=10, offset=2**53) == ([], 25)
-
-
-def test_a_transcript_comes_back_byte_for_byte(filled):
-    filled.add_conversations("a")
-    with filled.database.read() as connection:
-        row = conversations.find(connection, filled.account, "a")
-        rows, _ = conversations.page(connection, filled.account, with_content=True, limit=1, offset=0)
-    assert row.content == rows[0].content == "User: a \x00 ü".encode()
-
-
-@sqlite_only
-def test_another_account_sees_nothing(filled):
-    filled.add_conversations("a")
-    other = second_account(filled)
-    with filled.database.read() as connection:
-        assert conversations.find(connection, other, "a") is None
-        assert conversations.page(connection, other, limit=10, offset=0) == ([], 0)
-        assert prompts.find(connection, other, "prm_1") is None
-        assert Rows(connection).count(prompts.listed(connection.dialect.name, other)) == 0
-        assert prompts.standing(connection, other, ["prm_1"]) == set()
-
-
-def test_a_conversation_needs_a_prompt_that_is_there(filled):
-    with pytest.raises(IntegrityError):
-        filled.add_conversations("a", prompt="none")
-    assert page(filled) == ([], 0)
 
 
 def test_tags_match_whole_and_exactly(filled):
@@ -105,96 +61,6 @@ def test_tags_match_whole_and_exactly(filled):
 
 
 @sqlite_only
-def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
-    filled.add_prompt("draft", status="draft")
-    filled.add_prompt("old", status="archived")
-    filled.add_prompt("gone", deleted_at=NOW)
-    assert prompt_page(filled) == (["old", "draft", "prm_1"], 3)
-    assert prompt_page(filled, status="archived") == (["old"], 1)
-    with filled.database.read() as connection:
-        # Drafts do not count either: the specification counts active prompts.
-        assert usage.active_prompts(connection, filled.account) == 1
-        assert prompts.standing(connection, filled.account, ["gone", "old", "prm_1"]) == {"old", "prm_1"}
-
-
-@sqlite_only
-def test_the_first_text_of_a_prompt_is_its_first_version(filled):
-    with filled.database.read() as connection:
-        rows = connection.execute(select(prompt_versions.c.content, prompt_versions.c.origin)).all()
-    assert [tuple(row) for row in rows] == [("c", "created")]
-
-
-def hold(filled, *keys, account=None, conversation="a", expires_at=NOW + 1):
-    rows = [
-        {
-            "account_id": account or filled.account,
-            "key": key,
-            "conversation_id": conversation,
-            "expires_at": expires_at,
-        }
-        for key in keys
-    ]
-    try:
-        with filled.database.write() as connection:
-            conversations.hold_keys(connection, rows)
-    except IntegrityError:
-        return False
-    return True
-
-
-def held(filled, *keys, account=None, now=NOW):
-    with filled.database.write() as connection:
-        found = conversations.held_by_keys(connection, account or filled.account, keys, now=now)
-    return {key: row.id for key, row in found.items()}
-
-
-def test_an_idempotency_key_stands_for_its_conversation_until_it_expires(filled):
-    filled.add_conversations("a", "b")
-    assert hold(filled, "k", "l")
-    assert held(filled, "k", "l", "m") == {"k": "a", "l": "a"}
-    assert held(filled, "k", now=NOW + 1) == {}
-    assert hold(filled, "k", conversation="b")
-    assert held(filled, "k", "l") == {"k": "b", "l": "a"}
-
-
-def test_a_key_that_is_taken_takes_the_whole_transaction_with_it(filled):
-    filled.add_conversations("a", "b")
-    assert hold(filled, "k")
-    assert not hold(filled, "j", "k", "l", conversation="b")
-    assert held(filled, "j", "k", "l") == {"k": "a"}
-
-
-@sqlite_only
-def test_idempotency_keys_belong_to_an_account(filled):
-    filled.add_conversations("a")
-    other = second_account(filled)
-    assert hold(filled, "k")
-    assert held(filled, "k", account=other) == {}
-    assert hold(filled, "k", account=other)
-
-
-@sqlite_only
-def test_expired_keys_are_dropped_and_living_ones_stay(filled):
-    filled.add_conversations("a")
-    hold(filled, "old", expires_at=NOW)
-    hold(filled, "new", expires_at=NOW + 1)
-    with filled.database.write() as connection:
-        assert conversations.drop_expired_keys(connection, now=NOW) == 1
-    assert held(filled, "old", "new") == {"new": "a"}
-
-
-def test_of_many_writers_exactly_one_gets_a_key(filled):
-    filled.add_conversations("a")
-    got = []
-    threads = [threading.Thread(target=lambda: got.append(hold(filled, "k"))) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-    assert sorted(got) == [False] * 15 + [True]
-
-
-@sqlite_only
 def test_usage_counts_in_calendar_months(filled):
     start, end = clock.billing_period(NOW)
     with filled.database.write() as connection:
@@ -206,25 +72,6 @@ def test_usage_counts_in_calendar_months(filled):
         assert usage.used(connection, filled.account, "conversations", now=NOW) == 7
         assert usage.used(connection, filled.account, "conversations", now=start - 1) == 0
         assert usage.used(connection, filled.account, "tokens", now=NOW) == 9
-
-
-@sqlite_only
-def test_requests_are_counted_in_minutes_of_the_clock(filled):
-    minute = NOW - NOW % 60_000
-    with filled.database.write() as connection:
-        counted = [
-            usage.count_request(connection, filled.account, now=now) for now in (minute, minute + 59_999)
-        ]
-        assert counted == [(1, minute + 60_000), (2, minute + 60_000)]
-        assert usage.count_request(connection, filled.account, now=minute + 60_000) == (1, minute + 120_000)
-        assert usage.count_request(connection, second_account_in(connection), now=minute) == (
-            1,
-            minute + 60_000,
-        )
-
-
-def second_account_in(connection):
-    return accounts.create(connection, name="Two", email="two@example.test", plan="pro")
 
 
 def test_no_request_is_lost_when_many_are_counted_at_once(filled):
@@ -265,29 +112,6 @@ def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
         assert accounts.valid_keys_named(connection, row.id) == []
         assert accounts.is_revoked(connection, key)
         assert accounts.find_caller(connection, key) is None
-
-
-@sqlite_only
-def test_the_first_account_is_the_oldest(filled):
-    second_account(filled)
-    with filled.database.write() as connection:
-        assert accounts.first(connection) == filled.account
-        accounts.change(connection, filled.account, {"plan": "pro"})
-        assert accounts.get(connection, filled.account).plan == "pro"
-
-
-@sqlite_only
-def test_the_name_of_the_organization_is_the_name_of_the_account(filled):
-    with filled.database.write() as connection:
-        settings = accounts.settings(connection, filled.account)
-        assert settings["general"]["name"] == "One"
-        settings["general"]["name"] = "Renamed"
-        accounts.save_settings(connection, filled.account, settings)
-        assert accounts.get(connection, filled.account).name == "Renamed"
-        settings["general"]["name"] = ""
-        accounts.save_settings(connection, filled.account, settings)
-        assert accounts.get(connection, filled.account).name == "Renamed"
-        assert accounts.settings(connection, filled.account)["general"]["name"] == ""
 
 
 def test_a_reader_sees_one_state_for_all_queries_of_an_answer(filled):

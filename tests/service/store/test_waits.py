@@ -17,7 +17,7 @@ from promptlift.service.store import (
     webhooks,
 )
 from support.databases import sqlite_only
-from support.deployed import World, look
+from support.deployed import World
 
 from .conftest import NOW
 
@@ -79,16 +79,15 @@ def test_traced_conversations_are_closed_when_they_were_quiet(filled):
     assert due(filled.database, leases, now=END_OF_MONTH) == ["no room"]
 
 
-def test_a_live_text_is_watched(database, monkeypatch):
+def test_a_text_is_not_live_from_the_future(database, monkeypatch):
     world = World(database)
-    world.log(200, failed=80, at=NOW - clock.DAY)
     with monkeypatch.context() as ahead:
         ahead.setattr(clock, "now", lambda: AHEAD)
-        world.apply(world.optimization())
+        optimization_id = world.optimization()
+        world.apply(optimization_id)
     with database.write() as connection:
         deployments.LIVE.bring_forward(connection, now=NOW)
-    world.log(30, failed=2, at=NOW)
-    assert look(world) == 1
+    assert world.row(optimization_id).applied_at == NOW
 
 
 def test_an_idempotency_key_is_held_for_a_day(filled):
