@@ -12,18 +12,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import orjson
-from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 from pydantic import ValidationError as PydanticError
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.columns import Column
 from promptlift.schema.limits import COUNT_MAX, JSON_DEPTH
 from promptlift.schema.metadata import flat_metadata
-from promptlift.schema.model import UtcTime, from_wire_time, to_wire_time
+from promptlift.schema.model import UtcTime, to_wire_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from pydantic_core import ErrorDetails
 
 Role = Literal["user", "assistant", "system"]
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "system")
@@ -47,11 +49,13 @@ class Message(BaseModel):
     """``user``, ``assistant`` or ``system``."""
     content: Annotated[StrictStr, Column()]
     """The text."""
-    timestamp: Annotated[UtcTime | None, Column(name="sent_at")] = None
+    timestamp: Annotated[UtcTime | None, Column(name="sent_at"), Field(strict=True)] = None
     """When it was written."""
     model: Annotated[StrictStr | None, Column()] = None
     """The model that wrote it."""
-    tokens: Annotated[StrictInt | StrictFloat | None, Column(kind="integer", unit="tokens")] = None
+    tokens: Annotated[StrictInt | StrictFloat | None, Column(kind="integer", unit="tokens"), Field(ge=0)] = (
+        None
+    )
     """Length of the message in tokens of its model."""
 
 
@@ -154,14 +158,16 @@ def _parse_structured(text: str) -> Transcript:
         document = orjson.loads(text.lstrip("\ufeff \t\r\n"))
     except (orjson.JSONDecodeError, UnicodeEncodeError) as error:
         raise TranscriptError(f"content looks like JSON but is not: {_where(error)}") from error
-    for check in (_check_document, _check_messages):
-        check(document)
     try:
-        return Transcript.model_validate(document)
+        transcript = Transcript.model_validate(document)
     except PydanticError as error:
-        first = error.errors(include_url=False)[0]
-        path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"]).lstrip(".")
-        raise TranscriptError(f"{path}: {first['msg']}") from error
+        raise TranscriptError(_problem(error.errors(include_url=False)[0])) from error
+    if not transcript.messages:
+        raise TranscriptError("messages: must not be empty")
+    for name in ("userId", "sessionId", "channel", "language"):
+        if not isinstance((transcript.metadata or {}).get(name), str | None):
+            raise TranscriptError(f"metadata.{name}: must be a string")
+    return transcript
 
 
 def _where(error: Exception) -> str:
@@ -170,53 +176,28 @@ def _where(error: Exception) -> str:
     return "it contains half of a surrogate pair"
 
 
-def _check_document(document: Any) -> None:
-    if "messages" not in document:
-        raise TranscriptError("messages: Required field")
-    if not isinstance(document["messages"], list):
-        raise TranscriptError("messages: must be a list")
-    if not document["messages"]:
-        raise TranscriptError("messages: must not be empty")
-    metadata = document.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        raise TranscriptError("metadata: must be an object")
-    for name in ("userId", "sessionId", "channel", "language"):
-        if metadata and metadata.get(name) is not None and not isinstance(metadata[name], str):
-            raise TranscriptError(f"metadata.{name}: must be a string")
+_PROBLEMS: Final = {
+    "missing": "Required field",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "string_type": "must be a string",
+}
+_PROBLEMS_OF: Final = {
+    "timestamp": "must be an ISO 8601 time such as 2026-01-31T09:30:00Z",
+    "tokens": "must be a number of 0 or more",
+}
 
 
-def _check_messages(document: Any) -> None:
-    for index, message in enumerate(document["messages"]):
-        where = f"messages[{index}]"
-        if not isinstance(message, dict):
-            raise TranscriptError(f"{where}: must be an object")
-        for name in ("role", "content"):
-            if name not in message:
-                raise TranscriptError(f"{where}.{name}: Required field")
-            if not isinstance(message[name], str):
-                raise TranscriptError(f"{where}.{name}: must be a string")
-        if message["role"] not in ROLES:
-            raise TranscriptError(f"{where}.role: must be one of {', '.join(ROLES)}")
-        model, tokens = message.get("model"), message.get("tokens")
-        if model is not None and not isinstance(model, str):
-            raise TranscriptError(f"{where}.model: must be a string")
-        if tokens is not None and (
-            isinstance(tokens, bool) or not isinstance(tokens, int | float) or tokens < 0
-        ):
-            raise TranscriptError(f"{where}.tokens: must be a number of 0 or more")
-        _check_timestamp(message.get("timestamp"), where)
-
-
-def _check_timestamp(value: Any, where: str) -> None:
-    if value is None:
-        return
-    problem = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
-    if not isinstance(value, str):
-        raise TranscriptError(f"{where}.timestamp: {problem}")
-    try:
-        from_wire_time(value)
-    except (ValueError, OverflowError) as error:
-        raise TranscriptError(f"{where}.timestamp: {problem}") from error
+def _problem(error: ErrorDetails) -> str:
+    """Return where a document has its first defect, and which."""
+    where, field = "", ""
+    for part in error["loc"][:3]:  # what follows are kinds of numbers
+        field = str(part)
+        where += f"[{part}]" if isinstance(part, int) else f".{part}"
+    if error["type"] == "literal_error" and isinstance(error["input"], str):
+        return f"{where[1:]}: must be one of {', '.join(ROLES)}"
+    return f"{where[1:]}: {_PROBLEMS_OF.get(field) or _PROBLEMS.get(error['type'], 'must be a string')}"
 
 
 def _parse_plain(text: str, *, one_pair: bool) -> Transcript:
