@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self
 
 from promptlift.stats.effect import CompletedInCluster
-from promptlift.stats.evidence import check_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -159,12 +158,8 @@ class PairTally:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> PairTally:
         """Rebuild a tally from `to_state`."""
-        check_counts(**{name: state[name] for name in _COUNTS})
         metrics = {name: _MetricSums(**state[name]) for name in ("sentiment", "quality", "goal")}
         return cls(**{**state, **metrics, "personas": {who: sums for who, *sums in state["personas"]}})
-
-
-_COUNTS: Final = ("n11", "n10", "n01", "n00", "dropped_variant", "dropped_original", "dropped_both")
 
 
 def _add_metric(sums: _MetricSums, persona: list[float], at: int, variant: float, original: float) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 from promptlift.errors import PromptliftError, TranscriptError
-from promptlift.schema.insights import SENTIMENTS, Sentiment
+from promptlift.schema.insights import Sentiment  # noqa: TC001 - pydantic reads it
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
@@ -82,12 +81,6 @@ class JudgedIssue:
     severity: Severity
     evidence: str | None = None
 
-    def __post_init__(self) -> None:
-        if not self.title.strip():
-            raise ValueError("an issue needs a title")
-        if self.severity not in SEVERITIES:
-            raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
-
 
 @dataclass(frozen=True, slots=True)
 class FailingStep:
@@ -158,14 +151,6 @@ class Judgement:
     tokens: int = 0
     steps: Steps | None = None
     criteria: tuple[bool, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.sentiment not in SENTIMENTS:
-            raise ValueError(f"sentiment must be one of {', '.join(SENTIMENTS)}, not {self.sentiment!r}")
-        if not (math.isfinite(self.sentiment_score) and -1 <= self.sentiment_score <= 1):
-            raise ValueError(f"sentiment_score must be from -1 to 1, not {self.sentiment_score}")
-        if not (math.isfinite(self.quality) and 0 <= self.quality <= 100):
-            raise ValueError(f"quality must be from 0 to 100, not {self.quality}")
 
 
 class InsightJudge(Protocol):
