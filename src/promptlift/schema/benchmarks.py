@@ -11,6 +11,7 @@ from pydantic import Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.schema.judges import TokenPrice
 from promptlift.schema.model import (
     ApiModel,
     Identifier,
@@ -365,13 +366,6 @@ class ScenarioSetRequest(LinkedRequest):
     """The only logged conversations from which to take scenarios."""
 
 
-class PriceCreate(RequestModel):
-    """Price of a model for a million tokens."""
-
-    input: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-    output: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-
-
 class BenchmarkCreate(RequestModel):
     """Body of ``POST /benchmarks``."""
 
@@ -383,7 +377,7 @@ class BenchmarkCreate(RequestModel):
     """Objective for judging every conversation; by default that of the scenarios' prompt."""
     max_turns: Annotated[int, Field(ge=1, le=50)] | None = None
     """By default the account's setting."""
-    prices: Annotated[dict[ModelName, PriceCreate], Field(max_length=PRICED_MODELS_MAX)] | None = None
+    prices: Annotated[dict[ModelName, TokenPrice], Field(max_length=PRICED_MODELS_MAX)] | None = None
     """Prices by model, for the costs of the results."""
     seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
     """The same seed, scenario set and model answers give the same result."""

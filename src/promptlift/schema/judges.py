@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, FiniteFloat, StringConstraints
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
-from promptlift.schema.conversations import CONVERSATION_STATUSES
+from promptlift.schema.conversations import CONVERSATION_STATUSES, Amount
 from promptlift.schema.model import (
     ApiModel,
     Identifier,
@@ -106,11 +106,11 @@ class JudgeCreate(RequestModel):
 
 
 class TokenPrice(RequestModel):
-    """Price of the judge's model, in any currency."""
+    """Price of a model, in any currency."""
 
-    input: Annotated[FiniteFloat, Field(ge=0, strict=False)]
+    input: Amount
     """Price of a million tokens that it reads."""
-    output: Annotated[FiniteFloat, Field(ge=0, strict=False)]
+    output: Amount
     """Price of a million tokens that it writes."""
 
 

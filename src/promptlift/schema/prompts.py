@@ -123,40 +123,36 @@ Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPER
 MaxTokens = Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)]
 
 
-class PromptCreate(RequestModel):
+class PromptInput(RequestModel):
+    """What may be said of a prompt besides its name, text and model."""
+
+    live_from: PastTime | None = None
+    """Since when this text has been in use, not before the previous one; by default now. A field of ours."""
+    description: LongText | None = None
+    tags: Tags | None = None
+    temperature: Temperature | None = None
+    max_tokens: MaxTokens | None = None
+    objective: LongText | None = None
+    outcome: Outcome | None = None
+    """Judge by this rule; ``null`` or an empty text means the analyser's verdict. A field of ours."""
+
+
+class PromptCreate(PromptInput):
     """Body of ``POST /prompts``."""
 
     name: Name
     content: PromptText
     content_known: bool | None = None
     """``False`` if ``content`` is a placeholder for an unknown text. A field of ours."""
-    live_from: PastTime | None = None
-    """Since when this text has been in use; by default now. A field of ours."""
     llm_model: ModelName
-    description: LongText | None = None
-    tags: Tags | None = None
-    temperature: Temperature | None = None
-    max_tokens: MaxTokens | None = None
-    objective: LongText | None = None
-    outcome: Outcome | None = None
-    """A field of ours, see ``Prompt``."""
 
 
-class PromptUpdate(RequestModel):
+class PromptUpdate(PromptInput):
     """Body of ``PATCH /prompts/:id``: any subset of the prompt input fields, and ``status``."""
 
     name: Name | None = None
     content: PromptText | None = None
-    live_from: PastTime | None = None
-    """Since when this text has been in use, not before the previous one; by default now. A field of ours."""
     llm_model: ModelName | None = None
-    description: LongText | None = None
-    tags: Tags | None = None
-    temperature: Temperature | None = None
-    max_tokens: MaxTokens | None = None
-    objective: LongText | None = None
-    outcome: Outcome | None = None
-    """Judge by this rule; ``null`` or an empty text returns to the analyser's verdict. A field of ours."""
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,12 +87,9 @@ def labels_needed(
 
     if most < 2 or wide(most):
         return None
-    low, high = 1, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if wide(middle) else (low, middle)
+    enough = bisect_left(range(most), True, lo=2, key=lambda n: not wide(n))
     # Fewer than this are refused for any judge.
-    return min(max(high, 2 * FEWEST_LABELS), most)
+    return min(max(enough, 2 * FEWEST_LABELS), most)
 
 
 def _moments(

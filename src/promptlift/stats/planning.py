@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
@@ -299,14 +300,7 @@ def pairs_needed(
         high *= 2
         if high > _PAIRS_MAX:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if enough(middle):
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)
 
 
 def _check(*, points: float, discordance: float) -> None:

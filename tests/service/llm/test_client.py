@@ -305,15 +305,6 @@ def test_closing_ends_a_pause(talk):
             waiting.result(timeout=20)
 
 
-@pytest.mark.parametrize(
-    ("say", "error"), [(Say({"models": []}), LlmBadAnswer), (Say({}, status=404), LlmRefused)]
-)
-def test_an_endpoint_without_a_list_of_models_says_so(talk, say, error):
-    _, client = talk([say])
-    with pytest.raises(error):
-        client.models()
-
-
 def test_the_key_is_in_no_repr_and_no_log(talk, caplog):
     caplog.set_level(logging.DEBUG)
     _, client = talk([Say({"error": {"message": KEY}}, status=503)])

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from promptlift.service.llm.failures import LlmError
+from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused
 from promptlift.service.llm.served import GRACE_SECONDS, REMEMBERED_SECONDS, ServedModels
 from support.raw_endpoint import RawEndpoint, read_request
 from support.stub_endpoint import Say
@@ -131,3 +131,6 @@ def test_names_that_prompts_could_have_are_listed_and_an_overloaded_endpoint_is_
     with pytest.raises(LlmError, match="asked once"):
         client.models()
     assert len(stub.asked) == 2
+    for say, error in ((Say({"models": []}), LlmBadAnswer), (Say({}, status=404), LlmRefused)):
+        with pytest.raises(error):
+            talk([say])[1].models()

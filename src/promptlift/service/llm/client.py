@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.service.llm.answers import (
@@ -150,17 +149,22 @@ class ChatClient:
         policy = job.policy or self._policy
         first = [{"role": message["role"], "content": message["content"]} for message in messages]
         said = first
-        tally = _Tally()
+        prompt = completion = 0
         try:
             for left in reversed(range(policy.answers)):
+                document = self._complete(said, question, job, policy)
+                used = read_usage(document)
+                prompt, completion = prompt + used[0], completion + used[1]
+                name = document.get("model")
+                name = name if isinstance(name, str) and name else question.model
                 try:
-                    text, name = self._complete(said, question, job, policy, tally)
+                    text = read_completion(document)
                 except LlmEmptyAnswer:
                     if not left:
                         raise
                     continue
                 if question.schema is None:
-                    return ChatAnswer(text, None, tally.prompt, tally.completion, name)
+                    return ChatAnswer(text, None, prompt, completion, name)
                 try:
                     parsed = parse_answer(text, question.schema, question.check)
                 except ValueError as error:
@@ -172,21 +176,16 @@ class ChatClient:
                     said = [*first, *_asked_again(text, str(error))]
                     question = question.less_strict()
                 else:
-                    return ChatAnswer(text, parsed, tally.prompt, tally.completion, name)
+                    return ChatAnswer(text, parsed, prompt, completion, name)
         except LlmError as error:
-            error.tokens = tally.prompt + tally.completion
+            error.tokens = prompt + completion
             raise
         raise ValueError(f"a policy must allow at least one answer, not {policy.answers}")
 
     def _complete(
-        self,
-        messages: list[dict[str, str]],
-        question: Question,
-        job: Calls,
-        policy: RetryPolicy,
-        tally: _Tally,
-    ) -> tuple[str, str]:
-        """Request one completion, learning the endpoint's dialect in the process."""
+        self, messages: list[dict[str, str]], question: Question, job: Calls, policy: RetryPolicy
+    ) -> Any:
+        """Return the document of one completion, learning the endpoint's dialect in the process."""
         dialect = self._dialects.get(question.model, Dialect())
         while True:
             body = dialect.body(question, messages)
@@ -201,12 +200,7 @@ class ChatClient:
             dialect = changed
         # Stored only now: a request refused for another reason reveals nothing about the dialect.
         self._dialects[question.model] = dialect
-        prompt, completion = read_usage(reply.document)
-        tally.prompt += prompt
-        tally.completion += completion
-        text = read_completion(reply.document)
-        name = reply.document.get("model")
-        return text, name if isinstance(name, str) and name else question.model
+        return reply.document
 
     def _refusal(self, reply: Reply) -> LlmRefused:
         if reply.status < 400:
@@ -224,12 +218,6 @@ class ChatClient:
         }.get(reply.status, "")
         message = f"The language model's endpoint refused the request with {reply.status}"
         return LlmRefused(". ".join(filter(None, (message, said, advice))), status=reply.status)
-
-
-@dataclass(slots=True)
-class _Tally:
-    prompt: int = 0
-    completion: int = 0
 
 
 def _times(answers: int) -> str:
