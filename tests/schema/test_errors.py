@@ -93,7 +93,3 @@ def test_a_frame_error_names_missing_and_present_columns():
     assert error.missing == ("started_at",)
     assert error.present == ("id", "status")
     assert "It has: none." in str(errors.FrameError(["a"], []))
-
-
-def test_an_incomplete_read_carries_what_was_fetched():
-    assert errors.IncompleteError("ended early", fetched=[1, 2]).fetched == [1, 2]

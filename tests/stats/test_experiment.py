@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 
-import numpy as np
 import pytest
 
 from promptlift.stats import Experiment, analyse_pairs, smallest_findable_points
@@ -226,33 +223,3 @@ def test_outcomes_that_do_not_fit_are_refused_and_nothing_is_recorded(broken, me
 def test_a_setting_out_of_range_is_refused_by_name(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         Experiment(**settings)
-
-
-def test_everything_that_a_verdict_says_can_be_written_as_json():
-    chance = np.random.default_rng(4)
-    run = Experiment(3, "validation", seed=4)
-    while (step := run.next_pass()) is not None:
-        run.record(
-            Outcome(
-                cell.number,
-                arm,
-                bool(chance.random() < 0.6),
-                float(chance.random()),
-                float(chance.random()),
-                f"p{cell.persona % 7}",
-            )
-            for cell in step.cells
-            for arm in step.arms
-        )
-        json.dumps(dataclasses.asdict(run.verdict()))
-        assert not _of_numpy(run.verdict())
-
-
-def _of_numpy(value):
-    if dataclasses.is_dataclass(value):
-        return [
-            found for field in dataclasses.fields(value) for found in _of_numpy(getattr(value, field.name))
-        ]
-    if isinstance(value, tuple | list):
-        return [found for one in value for found in _of_numpy(one)]
-    return [value] if type(value).__module__ == "numpy" else []

@@ -76,26 +76,6 @@ def test_the_state_is_plain_json_with_a_version():
     assert state["settings"]["variant_count"] == 3
 
 
-def test_numbers_of_numpy_survive_json():
-    run = Experiment(np.int64(1), seed=np.int64(3))
-    rng = np.random.default_rng(1)
-    done, mood = rng.random((15, 2)) < 0.5, rng.normal(size=(15, 2))
-    run.record(
-        Outcome(cell.number, arm, done[at, arm], mood[at, arm], mood[at, arm], np.arange(15)[at])
-        for at, cell in enumerate(run.next_pass().cells)
-        for arm in (0, 1)
-    )
-    assert through_json(run).verdict() == run.verdict()
-
-
-def test_a_state_is_a_copy():
-    run = Experiment(1)
-    state = run.to_state()
-    before = json.dumps(state)
-    run.record(outcomes_of(run.next_pass(), 1))
-    assert json.dumps(state) == before
-
-
 @pytest.mark.parametrize(
     ("state", "message"),
     [

@@ -92,12 +92,6 @@ def test_below_thirty_labels_the_interval_is_students():
     assert quantile_of(30, 0.95) == pytest.approx(1.959964, abs=1e-6)
 
 
-def test_without_unlabelled_conversations_the_labels_stand_alone():
-    found = corrected_rate(group(27, 3, 6, 14, 0, 0))
-    assert (found.rate, found.tuning) == (0.6, 0.0)
-    assert found.n_effective == pytest.approx(50.0)
-
-
 @pytest.mark.parametrize(
     ("sample", "words"),
     [

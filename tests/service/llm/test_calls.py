@@ -43,9 +43,9 @@ def test_calls_and_tokens_are_counted_with_retries_and_second_asks(talk):
 def test_tokens_of_a_call_that_fails_are_counted(talk):
     _, client = talk([completion("nothing", prompt=4, completed=1)])
     calls = Calls(client, asyncio.Semaphore(1), policy=QUICK)
-    with pytest.raises(LlmBadAnswer):
+    with pytest.raises(LlmBadAnswer, match="did not fit twice") as error:
         calls.chat(ASK, purpose="judge", schema=Fruit)
-    assert (calls.calls, calls.tokens) == (2, 10)
+    assert (calls.calls, calls.tokens, error.value.tokens) == (2, 10, 10)
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_as_often_as_the_policy_says(talk):

@@ -27,29 +27,14 @@ def test_an_answer_comes_with_its_tokens_and_model(talk):
         [completion([{"type": "text", "text": part} for part in ("Hel", "lo.")], prompt=7, completed=3)]
     )
     answer = client.chat(ASK, purpose="persona")
-    assert (answer.text, answer.parsed, answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (
-        "Hello.",
-        None,
-        7,
-        3,
-        10,
-    )
-    assert answer.model == "stub-1"
+    assert (answer.text, answer.parsed, answer.model) == ("Hello.", None, "stub-1")
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (7, 3, 10)
     assert stub.asked[0].path == "/v1/chat/completions"
-    assert stub.asked[0].body["messages"] == [*ASK[:1], {"role": "user", "content": "Hi — ½ ??"}]
-
-
-def test_only_what_was_given_is_sent(talk):
-    stub, client = talk([completion("x")])
-    client.chat(ASK, purpose="agent")
-    client.chat(ASK, purpose="agent", model="other", temperature=0.0, max_tokens=9)
     assert set(stub.asked[0].body) == {"model", "messages"}
-    assert stub.asked[0].body["model"] == "stub"
-    assert {k: stub.asked[1].body[k] for k in ("model", "temperature", "max_tokens")} == {
-        "model": "other",
-        "temperature": 0.0,
-        "max_tokens": 9,
-    }
+    wanted = {"model": "other", "temperature": 0.0, "max_tokens": 9}
+    client.chat(ASK, purpose="agent", **wanted)
+    assert wanted.items() <= stub.asked[1].body.items()
+    assert stub.asked[0].body["messages"] == [*ASK[:1], {"role": "user", "content": "Hi — ½ ??"}]
 
 
 def test_a_structured_answer_is_asked_for_and_read(talk):
@@ -106,14 +91,6 @@ def test_what_did_not_fit_near_temperature_0_is_asked_for_less_strictly(talk, te
     assert [one.body.get("temperature") for one in stub.asked] == [temperature, again]
     client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
     assert stub.asked[-1].body.get("temperature") == temperature
-
-
-def test_an_answer_that_does_not_fit_twice_is_an_error_with_its_tokens(talk):
-    stub, client = talk([completion("nothing")])
-    with pytest.raises(LlmBadAnswer, match="did not fit twice") as error:
-        client.chat(ASK, purpose="context", schema=Fruit)
-    assert len(stub.asked) == 2
-    assert error.value.tokens == 30
 
 
 def test_a_check_of_the_caller_counts_as_not_fitting(talk):

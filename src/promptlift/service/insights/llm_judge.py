@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import ChatModel
 
 
+# Maximum characters of a transcript to send; a token is about four.
 BUDGET_CHARS: Final = 24_000
 LONG_MESSAGE_CHARS: Final = 4_000
 OWNER_CHARS: Final = 4_000
@@ -197,7 +198,7 @@ class LlmJudge:
     transcript are dropped. None of this makes a model immune: a persuasive transcript can still sway its
     opinion.
 
-    A transcript longer than ``budget_chars`` is shortened in the middle: long messages first, then whole
+    A transcript longer than `BUDGET_CHARS` is shortened in the middle: long messages first, then whole
     messages, each time with a note about the omission.
 
     Parameters
@@ -206,14 +207,11 @@ class LlmJudge:
         The client to use.
     model
         Name of the model.
-    budget_chars
-        Maximum characters of the transcript to send; a token is about four.
     """
 
-    def __init__(self, client: ChatModel, model: str, *, budget_chars: int = BUDGET_CHARS) -> None:
+    def __init__(self, client: ChatModel, model: str) -> None:
         self._client = client
         self._model = model
-        self._budget = budget_chars
 
     @property
     def analyser(self) -> str:
@@ -238,7 +236,6 @@ class LlmJudge:
             exclusions=exclusions,
             organization=organization,
             targets=targets,
-            budget_chars=self._budget,
         )
         try:
             answer = self._client.chat(
@@ -339,7 +336,6 @@ def judge_messages(
     *,
     objective: str | None,
     exclusions: str | None,
-    budget_chars: int,
     organization: Organization | None = None,
     targets: Sequence[str] = (),
 ) -> tuple[list[dict[str, str]], str]:
@@ -351,15 +347,13 @@ def judge_messages(
         The conversation; only the user message contains any of it.
     objective, exclusions
         Texts of the account's owner; they go into the system message, quoted.
-    budget_chars
-        Maximum characters of the transcript.
     organization
         Its activity goes into the user message as data, because it may come from a website; the insights that
         matter are the owner's text.
     targets
         Texts of the owner, which become criteria.
     """
-    lines = transcript_lines(transcript, budget_chars=budget_chars)
+    lines = transcript_lines(transcript, budget_chars=BUDGET_CHARS)
     background = {} if organization is None else organization.background
     if background:
         lines = [json_line({"organization": background}), *lines]

@@ -28,7 +28,7 @@ _NAME_CHARS: Final = 60
 _SIGNALS: Final = tuple(
     name
     for name in Signals.__dataclass_fields__
-    if name not in ("upset", "last_sentiment", "user_turns", "assistant_turns")
+    if name not in ("upset", "last_sentiment", "assistant_turns")
 )
 # Logarithm, so that doubling a number of calls or characters always adds the same.
 _log = math.log1p

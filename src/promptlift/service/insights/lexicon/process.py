@@ -1,7 +1,6 @@
 """The lexicon judge in its own process, so that judging and answering requests use two processors.
 
-Both sides exchange frames over the child's standard input and output: a length of four bytes, then JSON. The
-child starts with the first waiting conversations, and ends when its input does, even if the parent was
+Both sides exchange lines of JSON over the child's standard input and output. The child starts with the first waiting conversations, and ends when its input does, even if the parent was
 killed.
 """
 
@@ -15,7 +14,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
-_LENGTH_BYTES: Final = 4
 # A batch takes a few seconds at worst; a child that is silent for longer than this is broken.
 ANSWER_SECONDS: Final = 60.0
 # Incoming requests have priority where processors are scarce.
@@ -115,13 +113,14 @@ class LexiconProcess:
             watch.daemon = True
             watch.start()
             try:
-                _write_frame(child.stdin, asked)
-                answer = _read_frame(child.stdout)
+                child.stdin.write(asked + b"\n")
+                child.stdin.flush()
+                answer = child.stdout.readline()
             except OSError:
-                answer = None
+                answer = b""
             finally:
                 watch.cancel()
-            if answer is None:
+            if not answer.endswith(b"\n"):
                 _LOG.warning("the built-in analyser's process ended early (exit code %s)", child.poll())
                 self._end_child()
                 return None
@@ -151,34 +150,22 @@ def _start(module: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _write_frame(pipe: IO[bytes], payload: bytes) -> None:
-    pipe.write(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
-    pipe.flush()
-
-
-def _read_frame(pipe: IO[bytes]) -> bytes | None:
-    """Read one frame; ``None`` when the other side ended before it was complete."""
-    head = pipe.read(_LENGTH_BYTES)
-    size = int.from_bytes(head, "big")
-    payload = pipe.read(size) if len(head) == _LENGTH_BYTES else b""
-    return payload if len(head) == _LENGTH_BYTES and len(payload) == size else None
-
-
 def serve(judge: LexiconJudge) -> None:
-    """Answer frames until the input ends; the child's side."""
+    """Answer lines until the input ends; the child's side."""
     batch = OneByOne(judge)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.nice(_NICENESS)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # printed text must not get between the frames
-    while (asked := _read_frame(sys.stdin.buffer)) is not None:
+    os.dup2(2, 1)  # printed text must not get between the answers
+    for asked in sys.stdin.buffer:
         outcomes = batch.judge_all([JudgeRequest(*one) for one in _REQUESTS.validate_json(asked)])
         sent = [
             one if isinstance(one, Judgement) else _Failed(str(one), isinstance(one, TranscriptError))
             for one in outcomes
         ]
         try:
-            _write_frame(answers, _ANSWERS.dump_json(sent))
+            answers.write(_ANSWERS.dump_json(sent) + b"\n")
+            answers.flush()
         except BrokenPipeError:
             return
 

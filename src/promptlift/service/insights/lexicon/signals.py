@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -90,8 +90,8 @@ class Signals:
         The same, when it is the last answer of a tool.
     last_sentiment
         VADER compound of the user's last turn, 0 without one.
-    user_turns, assistant_turns
-        Counts of the turns read.
+    assistant_turns
+        Number of the assistant's turns read.
     """
 
     thanks: str | None = None
@@ -113,8 +113,7 @@ class Signals:
     tool_error: str | None = None
     last_tool_error: str | None = None
     last_sentiment: float = 0.0
-    user_turns: int = field(default=0)
-    assistant_turns: int = field(default=0)
+    assistant_turns: int = 0
 
 
 def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
@@ -160,7 +159,6 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
         tool_error=next((t.text for t in turns if t.speaker == "tool" and is_error(t)), None),
         last_tool_error=next((t.text for t in answers[-1:] if is_error(t)), None),
         last_sentiment=sentiments[-1] if sentiments else 0.0,
-        user_turns=len(user),
         assistant_turns=len(assistant),
     )
 
