@@ -1,4 +1,4 @@
-"""Thirty kinds of change to the files of a snapshot and to its manifest: each is named, and none is ever read as if it were right."""
+"""Many kinds of change to the files of a snapshot and to its manifest: each is named, and none is ever read as if it were right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from pyarrow import dataset
 
@@ -27,7 +26,6 @@ from promptlift.snapshot import Snapshot, verify
 from promptlift.snapshot.manifest import _written, save_manifest
 from promptlift.snapshot.part_files import PARTITIONED, TABLES
 from promptlift.snapshot.writing import NextState
-from support.engines import Engines
 from support.foreign_service import KEY, ForeignService
 from support.pulled import LISTED, StampingService, workspace
 
@@ -124,30 +122,18 @@ def cut(path, _other, _copy):
     path.write_bytes(path.read_bytes()[:-1])
 
 
-def emptied(path, _other, _copy):
-    path.write_bytes(b"")
-
-
 def lengthened(path, _other, _copy):
     path.write_bytes(path.read_bytes() + b"\0")
 
 
-def flipped(where):
-    def change(path, _other, _copy):
-        data = bytearray(path.read_bytes())
-        data[int(where * (len(data) - 1))] ^= 1
-        path.write_bytes(data)
-
-    return change
+def flipped(path, _other, _copy):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
 
 
 def another_table(path, other, _copy):
     path.write_bytes(other.read_bytes())
-
-
-def written_anew(path, _other, _copy):
-    table = pq.ParquetFile(path).read()
-    pq.write_table(table, path, compression="none")
 
 
 def a_folder(path, _other, _copy):
@@ -163,7 +149,7 @@ def a_pipe(path, _other, _copy):
 def a_link_to(target):
     def change(path, _other, copy):
         path.unlink()
-        path.symlink_to({"copy": copy, "itself": path.name}.get(target, target))
+        path.symlink_to(target or copy)
 
     return change
 
@@ -171,11 +157,6 @@ def a_link_to(target):
 def a_folder_that_is_a_link(path, _other, copy):
     shutil.rmtree(path.parent)
     path.parent.symlink_to(copy.parent)
-
-
-def a_folder_that_is_a_file(path, _other, _copy):
-    shutil.rmtree(path.parent)
-    path.parent.write_bytes(b"")
 
 
 def one_more(path, _other, _copy):
@@ -186,17 +167,13 @@ FILES = {
     "deleted": deleted,
     "cut": cut,
     "lengthened": lengthened,
-    "a byte of the rows": flipped(0.3),
-    "a byte of the footer": flipped(0.9),
+    "a byte of the rows": flipped,
     "another table": another_table,
-    "written anew": written_anew,
     "a folder": a_folder,
     "a pipe": a_pipe,
-    "a link to a copy": a_link_to("copy"),
-    "a link to itself": a_link_to("itself"),
+    "a link to a copy": a_link_to(None),
     "a link to a device": a_link_to("/dev/zero"),
     "a folder that is a link": a_folder_that_is_a_link,
-    "a folder that is a file": a_folder_that_is_a_file,
     "one more": one_more,
 }  # fmt: skip
 
@@ -214,16 +191,13 @@ LISTS = {
     "left out": lambda _: [],
     "one row more": entry(rows=lambda part: part.rows + 1),
     "10^18 rows": entry(rows=lambda _: 10**18),
-    "rows as text": entry(rows=lambda part: str(part.rows)),
     "a byte less": entry(size=lambda part: part.size - 1),
-    "another hash": entry(sha256=lambda _: "0" * 64),
     "a path outside": entry(path=lambda part: f"../outside/snapshot/{part.path}"),
     "a path that comes back": entry(path=lambda part: f"{part.table}/../{part.path}"),
     "an absolute path": entry(path=lambda _: "/dev/zero"),
     "a path with NUL": entry(path=lambda part: f"{part.path}\0"),
     "a path that is a pattern": entry(path=lambda part: part.path.replace("part-0", "part-?")),
     "a path that is a folder": entry(path=lambda part: part.partition),
-    "a path that is a number": entry(path=lambda _: 7),
 }  # fmt: skip
 
 
@@ -289,7 +263,7 @@ def test_every_change_is_named_and_nothing_wrong_is_read(change, place, whole, o
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("change", ["deleted", "a byte of the rows", "a link to a copy", "left out"])
+@pytest.mark.parametrize("change", ["a byte of the rows", "left out"])
 def test_a_change_to_every_table_in_every_engine(change, place, whole, opened_outside):
     ibis = pytest.importorskip("ibis")
     connection = ibis.duckdb.connect()
@@ -308,21 +282,6 @@ def test_a_change_to_every_table_in_every_engine(change, place, whole, opened_ou
 
     readers = {name: reader(use) for name, use in listed.items()}
     check(change, place, whole, opened_outside, TABLES, READERS | readers | {"polars": scanned("polars")})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("change", ["a byte of the rows", "listed twice"])
-def test_spark_reads_nothing_wrong(change, place, whole, opened_outside):
-    engines = Engines()
-    check(
-        change,
-        place,
-        whole,
-        opened_outside,
-        ["issues"],
-        {"spark": scanned("spark", connection=engines.spark)},
-    )
-    engines.close()
 
 
 def said(**changes):

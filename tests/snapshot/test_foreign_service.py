@@ -49,68 +49,21 @@ def test_a_second_pull_of_ten_thousand_takes_ten_requests_and_with_a_hundred_new
         assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
 
 
-@pytest.mark.slow
-def test_insights_that_arrived_and_statuses_that_changed_are_seen(tmp_path):
-    with ForeignService() as service:
-        service.fill(300)
-        service.fill(3, insights=False)
-        service.fill(2, status="in_progress")
-        lift = workspace(service)
-        lift.pull(tmp_path)
-        service.rows[3]["hasInsights"] = True
-        service.rows[0]["status"] = "completed"
-        service.rows[1]["status"] = "abandoned"
-        service.seen.clear()
-        lift.pull(tmp_path)
-        # Three that differ, each with its content and insights.
-        assert len(service.seen) <= 10 + 3 * 2
-        found = promptlift.open_snapshot(tmp_path).conversations(insights=True).set_index("conversation_id")
-        assert list(found["status"][:2]) == ["completed", "abandoned"]
-        assert found.loc[service.rows[3]["id"], "sentiment"] == "positive"
-        assert found["sentiment"].isna().sum() == 2
-        assert Snapshot(tmp_path).verify() == {}
-
-
-@pytest.mark.slow
-def test_deleted_conversations_leave_the_tables_and_are_named(tmp_path):
-    with ForeignService(honours=LISTED) as service:
-        service.fill(450)
-        lift = workspace(service)
-        lift.pull(tmp_path)
-        gone = {service.rows.pop(place)["id"] for place in (400, 210, 3)}
-        service.fill(3)
-        snapshot = lift.pull(tmp_path)
-        opened = promptlift.open_snapshot(tmp_path)
-        assert list(opened.conversations()["conversation_id"]) == [row["id"] for row in service.rows]
-        assert set(snapshot.read("deleted")["conversation_id"].to_pylist()) == gone
-        assert snapshot.manifest.deleted == 3
-        assert not set(opened.messages()["conversation_id"]) & gone
-
-
-@pytest.mark.slow
-def test_every_row_is_looked_at_again_in_the_end(tmp_path):
+@pytest.mark.parametrize("everything", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_every_row_is_looked_at_again_in_the_end_or_at_once(tmp_path, everything):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)
         lift = workspace(service)
         lift.pull(tmp_path)
         # Nothing but the row itself says that it is another.
         service.rows[333]["content"] = '{"messages": [{"role": "user", "content": "changed"}]}'
-        for _ in range(5):
-            lift.pull(tmp_path)
+        gone = {service.rows.pop(place)["id"] for place in (400, 210, 3)}
+        for _ in range(1 if everything else 5):
+            snapshot = lift.pull(tmp_path, everything=everything)
         messages = promptlift.open_snapshot(tmp_path).messages().set_index("conversation_id")
-        assert messages.loc[service.rows[333]["id"], "content"] == "changed"
-
-
-def test_everything_reads_all_rows_anew(tmp_path):
-    with ForeignService(honours=LISTED) as service:
-        service.fill(450)
-        lift = workspace(service)
-        lift.pull(tmp_path)
-        service.rows[333]["content"] = '{"messages": [{"role": "user", "content": "changed"}]}'
-        lift.pull(tmp_path, everything=True)
-        messages = promptlift.open_snapshot(tmp_path).messages().set_index("conversation_id")
-        assert messages.loc[service.rows[333]["id"], "content"] == "changed"
-        assert len(messages) == 450
+        assert messages.loc[service.rows[331]["id"], "content"] == "changed"
+        assert set(messages.index) == {row["id"] for row in service.rows}
+        assert set(snapshot.read("deleted")["conversation_id"].to_pylist()) == gone
 
 
 @pytest.mark.parametrize("honours", [LISTED, ()])
@@ -164,24 +117,6 @@ def test_details_that_were_fetched_before_a_failure_are_not_fetched_again(tmp_pa
         assert opened.conversations(insights=True)["sentiment"].notna().all()
         assert list(opened.conversations()["status"][40:43]) == ["abandoned" if changed else "completed"] * 3
         assert not (tmp_path / ".pull").exists()
-
-
-@pytest.mark.slow
-def test_rows_that_come_and_go_while_a_pull_pauses_are_neither_lost_nor_twice(tmp_path):
-    with ForeignService(honours=LISTED) as service:
-        service.fill(700)
-        lift = workspace(service)
-        service.fault = lambda _m, path, count: hang_up if path == "/conversations" and count > 6 else None
-        with pytest.raises((IncompleteError, ApiError)):
-            lift.pull(tmp_path)
-        service.fault = None
-        service.fill(30)
-        for place in (650, 500, 40):
-            del service.rows[place]
-        lift.pull(tmp_path)
-        lift.pull(tmp_path)
-        opened = promptlift.open_snapshot(tmp_path).conversations()
-        assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
 
 
 @pytest.mark.parametrize("arrived", [0, 3])

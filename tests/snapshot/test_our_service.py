@@ -7,7 +7,6 @@ import socket
 from contextlib import ExitStack
 
 import pandas as pd
-import polars as pl
 import pytest
 
 import promptlift
@@ -128,21 +127,6 @@ def test_a_pull_makes_the_requests_that_the_documentation_says(start_service, tm
         assert lift.pull(tmp_path / "600").manifest.requests <= 20
 
 
-def test_a_second_pull_brings_what_is_new_and_asks_for_little_else(ours, tmp_path):
-    ours.pull(tmp_path)
-    before = promptlift.open_snapshot(tmp_path).conversations(insights=True)
-    again = ours.pull(tmp_path)
-    assert again.manifest.requests <= 10
-    pd.testing.assert_frame_equal(promptlift.open_snapshot(tmp_path).conversations(insights=True), before)
-    ours.log([{"content": timed(40 + number, channel="web")} for number in range(5)], prompt_id="Sales")
-    wait_for_insights(ours, [ours.prompt_id("Sales")])
-    third = ours.pull(tmp_path)
-    assert third.manifest.requests <= 20
-    for call in CALLS.values():
-        pd.testing.assert_frame_equal(call(promptlift.open_snapshot(tmp_path)), call(ours))
-    assert third.verify() == {}
-
-
 def no_network(*_args, **_options):
     raise AssertionError("a snapshot needs no network")
 
@@ -221,13 +205,6 @@ def said(value):
     if isinstance(value, dict):
         return {name: said(one) for name, one in value.items() if one is not None}
     return value
-
-
-def test_an_engine_reads_what_the_manifest_lists(opened):
-    lazy = opened.snapshot.scan("conversations", engine="polars")
-    assert lazy.select(pl.len()).collect().item() == len(opened.conversations())
-    counted = lazy.group_by("prompt_id").agg(pl.len().alias("n")).collect()
-    assert dict(counted.iter_rows()) == opened.conversations().groupby("prompt_id").size().to_dict()
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars", pytest.param("spark", marks=pytest.mark.slow)])

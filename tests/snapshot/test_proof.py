@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import random
-import re
 import shutil
 import threading
 from functools import partial
@@ -15,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import promptlift
-from promptlift.errors import SnapshotDamaged, SnapshotError
+from promptlift.errors import SnapshotError
 from promptlift.file_lock import is_held
 from promptlift.snapshot import Snapshot, verify
 from promptlift.snapshot.manifest import MANIFEST_NAME, SCHEMA_VERSION
@@ -24,8 +23,6 @@ from support.foreign_service import ForeignService
 from support.kills import KILLS
 from support.pulled import LISTED, assert_same, workspace
 from support.service_process import wait_until
-
-TABLES = ("conversations", "messages", "issues", "topics", "details", "prompts")
 
 
 @pytest.fixture(scope="module")
@@ -41,62 +38,6 @@ def pulled(tmp_path_factory):
 def snapshot(pulled, tmp_path):
     shutil.copytree(pulled, tmp_path / "copy")
     return Snapshot(tmp_path / "copy")
-
-
-def read_everything(folder):
-    found = Snapshot(folder)
-    for table in TABLES:
-        found.read(table)
-        found.read(table, ["conversation_id", "prompt_id"])
-
-
-def deleted(path, _other):
-    path.unlink()
-
-
-def cut(path, _other):
-    path.write_bytes(path.read_bytes()[:-1])
-
-
-def changed(path, _other):
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-def swapped(path, other):
-    here, there = path.read_bytes(), other.read_bytes()
-    path.write_bytes(there)
-    other.write_bytes(here)
-
-
-@pytest.mark.parametrize("harm", [deleted, cut, changed, swapped])
-@pytest.mark.slow
-def test_every_file_that_is_harmed_is_named_and_cannot_be_read(snapshot, harm):
-    folder = snapshot.folder
-    names = [one.path for one in snapshot.manifest.files]
-    assert {name.partition("/")[0] for name in names} == set(TABLES)
-    assert verify(folder) == {}
-    read_everything(folder)
-    for place, name in enumerate(names):
-        path, other = folder / name, folder / names[place - 1]
-        kept = path.read_bytes(), other.read_bytes()
-        harm(path, other)
-        assert set(verify(folder)) == ({name, names[place - 1]} if harm is swapped else {name})
-        with pytest.raises(SnapshotDamaged, match=re.escape(name)):
-            Snapshot(folder).read(name.partition("/")[0], ["prompt_id"])
-        path.write_bytes(kept[0])
-        other.write_bytes(kept[1])
-    read_everything(folder)
-
-
-@pytest.mark.parametrize("harm", [cut, changed])
-def test_a_manifest_that_is_harmed_is_named_and_nothing_is_read(snapshot, harm):
-    path = snapshot.folder / "manifest.json"
-    harm(path, path)
-    assert set(verify(snapshot.folder)) == {"manifest.json"}
-    with pytest.raises(SnapshotDamaged, match="cut or changed"):
-        promptlift.open_snapshot(snapshot.folder)
 
 
 def test_no_byte_of_a_manifest_can_change_unseen(snapshot):
@@ -138,7 +79,7 @@ def test_files_of_others_do_not_matter(snapshot):
     stranger = snapshot.folder / snapshot.manifest.files[0].partition / "part-99999-00000000.parquet"
     stranger.write_bytes(b"half a file")
     assert verify(snapshot.folder) == {}
-    read_everything(snapshot.folder)
+    assert len(Snapshot(snapshot.folder).read("conversations")) == 2500
 
 
 def test_a_second_writer_is_told_who_writes_and_readers_go_on(tmp_path):

@@ -70,15 +70,3 @@ def test_a_file_that_is_changed_after_it_was_read_is_refused(
     place.write_bytes(data)
     with pytest.raises(SnapshotDamaged, match=files[1].path):
         read_parts(root, files, wanted)
-
-
-def test_a_file_that_is_gone_after_it_was_read_is_missed(
-    parts: tuple[LocalFolder, list[FilePart]],
-) -> None:
-    root, files = parts
-    wanted = Wanted(frozenset(_COLUMNS))
-    for _ in range(2):
-        read_parts(root, files, wanted)
-    (root.place / files[0].path).unlink()
-    with pytest.raises(SnapshotDamaged, match="missing"):
-        read_parts(root, files, wanted)

@@ -145,18 +145,6 @@ def test_a_table_without_files_is_an_empty_one(engines, engine, table, tmp_path)
         assert getattr(analysis, table)(found["conversations"], mentions=found[table]).empty
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_any_file_system_of_fsspec_is_read(engines, engine, snapshot, source):
-    fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
-    root, files = snapshot
-    memory = fsspec.filesystem("memory")
-    for path in files:
-        memory.pipe(f"/bucket/january/{path}", (root / path).read_bytes())
-    table = scanned(engines, engine, "memory://bucket/january", files)
-    expected = analysis.completion(source, by="prompt_id")
-    pd.testing.assert_frame_equal(analysis.completion(table, by="prompt_id"), expected, check_dtype=False)
-
-
 def put_into(store, root, files):
     """Copy the files of a snapshot into a bucket of their own."""
     fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
@@ -181,19 +169,6 @@ def test_tables_in_an_object_store_are_joined_like_those_of_a_folder(
     kept = [name for name in result if name != "example_id"]
     expected = analysis.issues(source, by="prompt_id")
     pd.testing.assert_frame_equal(result[kept], expected[kept], check_dtype=False, check_categorical=False)
-
-
-def test_pandas_reads_the_files_of_an_object_store(snapshot, source, object_store):
-    root, files = snapshot
-    address = put_into(object_store, root, files)
-    parts = [
-        pd.read_parquet(f"{address}/{path}", storage_options=object_store.storage_options)
-        for path in files
-        if path.startswith("conversations/")
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    expected = analysis.completion(source, by="llm_model")
-    pd.testing.assert_frame_equal(analysis.completion(table, by="llm_model"), expected, check_dtype=False)
 
 
 def test_two_stores_are_read_side_by_side_on_one_connection(engines, snapshot, object_store):
