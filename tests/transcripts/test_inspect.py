@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from promptlift import transcripts
-from promptlift.transcripts.lines import RECORD_CHARS
+from promptlift.transcripts.sources import RECORD_CHARS
 
 AT = "2026-01-05T10:00:00.{:03}000+00:00"
 HEADER = {

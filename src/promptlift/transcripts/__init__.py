@@ -23,19 +23,22 @@ from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
 from promptlift.transcripts.claude import read_claude
 from promptlift.transcripts.collector import Collector
-from promptlift.transcripts.eval_logs import archive_records, begins_log, is_archive, log_records
 from promptlift.transcripts.gemini import read_gemini
 from promptlift.transcripts.helicone import read_helicone
 from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
-from promptlift.transcripts.inspect_ai import read_inspect
-from promptlift.transcripts.json_layouts import json_records
+from promptlift.transcripts.inspect_ai import (
+    archive_records,
+    begins_log,
+    is_archive,
+    log_records,
+    read_inspect,
+)
+from promptlift.transcripts.json_layouts import json_records, unpaged
 from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
-from promptlift.transcripts.lines import RECORD_CHARS, too_long
 from promptlift.transcripts.mlflow import read_mlflow
 from promptlift.transcripts.otlp import read_otlp
-from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
 from promptlift.transcripts.preferences import read_dpo
@@ -45,7 +48,16 @@ from promptlift.transcripts.refusals import refuse_records, refuse_text
 from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
-from promptlift.transcripts.sources import Record, encoding_of, is_packed, is_zip, open_text, read_head
+from promptlift.transcripts.sources import (
+    RECORD_CHARS,
+    Record,
+    encoding_of,
+    is_packed,
+    is_zip,
+    open_text,
+    read_head,
+    too_long,
+)
 from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records

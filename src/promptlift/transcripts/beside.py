@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptlift.schema.boundary import Boundary
-from promptlift.transcripts.json_layouts import json_records
-from promptlift.transcripts.pages import unpaged
+from promptlift.transcripts.json_layouts import json_records, unpaged
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
 
 if TYPE_CHECKING:

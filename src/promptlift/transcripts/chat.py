@@ -48,14 +48,10 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(("function_call", "tool_call"), "call"),
 }
 KNOWN_ROLES: Final = ", ".join(_KINDS)
-_ROLE_OF: Final[dict[str, Role]] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "call": "assistant",
-    "result": "system",
+_ROLES_OF_TOOLS: Final[dict[str, tuple[Role, str]]] = {
+    "call": ("assistant", CALL),
+    "result": ("system", RESULT),
 }
-_MARK_OF: Final = {"call": CALL, "result": RESULT}
 
 _ROLE_KEYS: Final = ("role", "from")
 _TEXT_KEYS: Final = ("content", "value")
@@ -178,10 +174,10 @@ def _detailed(
     pieces: list[tuple[Kind, str]], detail: MessageDetails, *, own: bool
 ) -> Iterator[ParsedMessage]:
     for number, (kind, text) in enumerate(pieces):
-        role = _ROLE_OF[kind]
+        role, mark = _ROLES_OF_TOOLS.get(kind, (cast("Role", kind), ""))
         yield ParsedMessage(
             role,
-            _MARK_OF.get(kind, "") + text,
+            mark + text,
             detail.timestamp,
             detail.model if own or role == "assistant" else None,
             # A reply's tokens are counted once, however many messages it becomes.

@@ -48,12 +48,7 @@ _REQUEST: Final = CallFields(
     user=("request_user_id",),
     metadata={"provider": ("provider",)},
     others=(
-        "delay_ms",
-        "feedback_rating",
-        "country_code",
-        "response_id",
-        "total_tokens",
-        "scores",
+        *("delay_ms", "feedback_rating", "country_code", "response_id", "total_tokens", "scores"),
         "response_status",
     ),
 )
@@ -62,11 +57,8 @@ _NO_BODY: Final = "the request has no bodies; export with --include-body: npx @h
 
 def is_request(value: dict[str, Any]) -> bool:
     """Return whether a record is a request."""
-    return "request_id" in value and not {
-        "request_body",
-        "request_created_at",
-        "request_properties",
-    }.isdisjoint(value)
+    of_request = {"request_body", "request_created_at", "request_properties"}
+    return "request_id" in value and not of_request.isdisjoint(value)
 
 
 def read_helicone(records: Iterable[Record], collector: Collector) -> None:

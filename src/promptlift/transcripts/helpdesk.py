@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.markup import plain
 from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["is_intercom", "is_zendesk", "read_intercom", "read_zendesk"]
+__all__ = ["is_intercom", "is_zendesk", "plain", "read_intercom", "read_zendesk"]
 
 _OVER: Final = ("closed", "solved")
 _TICKET_READ: Final = frozenset(
@@ -216,3 +217,16 @@ def _of_said(
         title=plain(title) if isinstance(title, str) else None,
         metadata={name: value for name, value in metadata.items() if is_something(value)},
     )
+
+
+_TAG: Final = re.compile(r"<(?:br|/p|/div|/li)[^>]*>", re.IGNORECASE)
+_ANY_TAG: Final = re.compile(r"<[a-zA-Z/][^>]*>")
+
+
+def plain(text: Any) -> str:
+    """Return the text of HTML."""
+    if not isinstance(text, str):
+        return ""
+    # Nothing after the last > ends a tag; otherwise each < there would be scanned to the end of the text.
+    end = text.rfind(">") + 1
+    return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text[:end])) + text[end:]).strip()

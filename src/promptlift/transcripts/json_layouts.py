@@ -1,21 +1,20 @@
-"""JSON in its layouts: one value per line, one array, or consecutive values. Independent of formats."""
+"""JSON in its layouts: one value per line, one array, consecutive values, or pages of an API. Independent of formats."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import reason
-from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
-from promptlift.transcripts.sources import Record
+from promptlift.transcripts.sources import RECORD_CHARS, Line, Lines, Record, too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import TextIO
 
-__all__ = ["json_members", "json_records"]
+__all__ = ["json_members", "json_records", "unpaged"]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 # Tokens that matter when skipping a value undecoded: brackets and commas outside strings, and the rest of a
@@ -270,3 +269,37 @@ class _Window:
 def _after_blanks(text: str, position: int) -> int:
     match = _BLANK.match(text, position)
     return match.end() if match else position
+
+
+_LISTS: Final = ("data", "runs", "traces", "examples", "feedback")
+# Names next to the records of a page, in snake and camel case alike.
+_PAGING: Final = frozenset(
+    {
+        *("meta", "object", "error", "hasmore", "firstid", "lastid", "page", "limit", "offset", "links"),
+        *("cursor", "cursors", "nextcursor", "nextpagetoken", "total", "totalcount", "totalitems"),
+        "count",
+    }
+)
+
+
+def _page_of(value: Any) -> list[Any] | None:
+    """Return the records of a page, ``None`` if the value is not a page."""
+    if not isinstance(value, dict):
+        return None
+    name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
+    others = {str(other).replace("_", "").lower() for other in value if other != name}
+    if name is None or not others <= _PAGING or not all(isinstance(one, dict) for one in value[name]):
+        return None
+    found: list[Any] = value[name]
+    return found
+
+
+def unpaged(records: Iterable[Record]) -> Iterator[Record]:
+    """Yield records, those of pages one by one."""
+    for record in records:
+        page = _page_of(record.value)
+        if page is None:
+            yield record
+        else:
+            for value in page:
+                yield record._replace(value=value)

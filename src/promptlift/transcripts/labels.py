@@ -9,8 +9,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import Boundary
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.json_layouts import json_records
-from promptlift.transcripts.pages import unpaged
+from promptlift.transcripts.json_layouts import json_records, unpaged
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
 
@@ -33,36 +32,12 @@ _VALUES: Final = (
     *("string_value", "stringValue", "label", "result.label", "value", "score", "result.score"),
 )
 _YES: Final = (
-    "1",
-    "1.0",
-    "true",
-    "yes",
-    "pass",
-    "passed",
-    "correct",
-    "completed",
-    "success",
-    "good",
-    "👍",
-    "thumbs-up",
-    "thumbs up",
-    "thumbs_up",
+    *("1", "1.0", "true", "yes", "pass", "passed", "correct", "completed", "success", "good", "👍"),
+    *("thumbs-up", "thumbs up", "thumbs_up"),
 )
 _NO: Final = (
-    "0",
-    "0.0",
-    "false",
-    "no",
-    "fail",
-    "failed",
-    "incorrect",
-    "not completed",
-    "failure",
-    "bad",
-    "👎",
-    "thumbs-down",
-    "thumbs down",
-    "thumbs_down",
+    *("0", "0.0", "false", "no", "fail", "failed", "incorrect", "not completed", "failure", "bad", "👎"),
+    *("thumbs-down", "thumbs down", "thumbs_down"),
 )
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.fields import CallFields, known_only
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
-from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, first, inside, whole_run
+from promptlift.transcripts.wrapped import decoded, drop_parameters, first, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from datetime import datetime
 
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
@@ -25,21 +24,30 @@ _IDS: Final = ("trace_id", "request_id")
 _METADATA: Final = ("trace_metadata", "request_metadata")
 _CALLS: Final = ("LLM", "CHAT_MODEL")
 _TOOLS: Final = ("TOOL", "RETRIEVER")
-_PROMPTS: Final = "mlflow.linkedPrompts"
 _MODELS: Final = (
-    "mlflow.llm.model",
-    "mlflow.chat.model",
-    "gen_ai.response.model",
-    "gen_ai.request.model",
-    "model",
+    *("mlflow.llm.model", "mlflow.chat.model", "gen_ai.response.model", "gen_ai.request.model", "model"),
 )
 _READ: Final = frozenset(
     {
         *("mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.traceRequestId"),
         *("mlflow.spanLogLevel", "mlflow.chat.tokenUsage", "mlflow.llm.cost", "mlflow.message.format"),
-        "session.id",
-        *_MODELS,
+        *("session.id", *_MODELS),
     }
+)
+_AT: Final = ("_unix_nano", "_ns", "")
+# Of a span with its attributes, or of a trace without spans.
+_SPAN: Final = CallFields(
+    asked=("asked", "request"),
+    answered=("attributes.mlflow.spanOutputs", "outputs", "response"),
+    trace=("trace",),
+    session=("session", "attributes.session.id"),
+    span=("span_id", "context.span_id"),
+    started=tuple(f"start_time{unit}" for unit in _AT),
+    ended=tuple(f"end_time{unit}" for unit in _AT),
+    model=(*(f"attributes.{name}" for name in _MODELS), "asked.model"),
+    input_tokens=("usage.input_tokens",),
+    output_tokens=("usage.output_tokens",),
+    cost=("cost.total_cost", "cost"),
 )
 
 
@@ -60,131 +68,35 @@ def read_mlflow(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the spans of a trace, each with the trace; a trace without spans by itself."""
+    """Yield the spans of a trace, each with the facts of the trace; a trace without spans by itself."""
     if not isinstance(value, dict):
         raise Unreadable("the trace is not an object")
     # A row of search_traces has the trace as JSON in addition to its columns, of which CSV keeps only texts.
-    trace_of = inside(value, "trace") or value
-    data = inside(trace_of, "data") or trace_of
+    trace = inside(value, "trace") or value
+    data = inside(trace, "data") or trace
     spans = decoded(data.get("spans"))
-    trace = _Trace(inside(trace_of, "info") or trace_of, spans)
-    for span in spans if isinstance(spans, list) else ():
-        yield {"trace": trace, "span": decoded(span)}
+    spans = [decoded(span) for span in spans] if isinstance(spans, list) else []
+    spans = [_with_attributes(span) for span in spans if isinstance(span, dict)]
+    facts = _facts(inside(trace, "info") or trace, spans)
+    for span in spans:
+        yield {**span, "of_trace": facts}
     if not spans and is_something(data.get("response")):
-        yield {"trace": trace, "data": data}
+        yield {"request": data.get("request"), "response": data["response"], "of_trace": facts}
 
 
-def _call(known: dict[str, Any], collector: Collector) -> Call | Step | None:
-    trace: _Trace = known["trace"]
-    if "span" in known:
-        return trace.call(known["span"], collector)
-    asked, answered = known["data"].get("request"), known["data"]["response"]
-    history, answer = whole_run(chat_messages(asked, "user"), chat_messages(answered, "assistant"))
-    return trace.of(history, answer, {}, whole=True)
-
-
-class _Trace:
-    """Data of a trace common to all its spans."""
-
-    def __init__(self, info: dict[str, Any], spans: Any) -> None:
-        known: Any = decoded(first(info, _METADATA))
-        tags = decoded(info.get("tags"))
-        self._known = known if isinstance(known, dict) else {}
-        tags = tags if isinstance(tags, dict) else {}
-        self.id = first(info, _IDS)
-        if self.id is None:
-            named = (inside(span, "attributes").get("mlflow.traceRequestId") for span in _spans(spans))
-            self.id = _value(next(named, None))
-        self.session = self._known.get("mlflow.trace.session")
-        roots = (span.get("name") for span in _spans(spans) if _is_root(span))
-        self.name = tags.get("mlflow.traceName") or next(roots, None)
-        prompts = decoded(tags.get(_PROMPTS))
-        linked = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
-        self.prompt, self.version = linked.get("name"), linked.get("version")
-        self.metadata = {
-            **{
-                name: value
-                for name, value in {**self._known, **tags}.items()
-                if not str(name).startswith("mlflow.")
-            },
-            "userId": self._known.get("mlflow.trace.user"),
-            "sessionId": self.session,
-            "promptName": self.prompt,
-            "promptVersion": self.version,
-            **_assessed(info.get("assessments")),
-        }
-        self.metadata = {name: value for name, value in self.metadata.items() if is_something(value)}
-
-    def call(self, span: Any, collector: Collector) -> Call | Step | None:
-        """Read a span."""
-        if not isinstance(span, dict):
-            return None
-        attributes = {name: _value(value) for name, value in inside(span, "attributes").items()}
-        kind = str(attributes.get("mlflow.spanType") or span.get("span_type"))
-        if kind in _TOOLS:
-            collector.drop(f"spans of type {kind}")
-            code = inside(span, "status").get("code") or span.get("status_code")
-            return Step(self.id, failed=str(code).endswith("ERROR"))
-        if kind not in _CALLS:
-            collector.drop(f"spans of type {kind}")
-            if not _is_root(span):
-                return None
-        asked = attributes.get("mlflow.spanInputs", span.get("inputs"))
-        answered = attributes.get("mlflow.spanOutputs", span.get("outputs"))
-        history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
-        if kind not in _CALLS:
-            if not answer:
-                return None
-            history, answer = whole_run(history, answer)
-        else:
-            collector.drop_unknown(attributes, _READ, prefix="attributes.")
-            drop_parameters(decoded(asked), collector, "inputs")
-        times = {
-            "started": _time(span, collector, "start_time"),
-            "ended": _time(span, collector, "end_time"),
-        }
-        model = first(attributes, _MODELS)
-        if model is None and isinstance(asked, dict):
-            model = asked.get("model")
-        known = {**attributes, **times, "model": model, "span": _span_id(span)}
-        return self.of(history, answer, known, whole=kind not in _CALLS)
-
-    def of(self, history: list[Any], answer: list[Any], known: dict[str, Any], *, whole: bool) -> Call:
-        """Return a call of the trace."""
-        usage = known.get("mlflow.chat.tokenUsage")
-        usage = usage if isinstance(usage, dict) else {}
-        cost = known.get("mlflow.llm.cost")
-        session = self.session if is_something(self.session) else known.get("session.id")
-        return Call(
-            session if is_something(session) else self.id,
-            history,
-            answer,
-            known.get("ended"),
-            known.get("model"),
-            _count(usage.get("output_tokens")),
-            of_trace=self.metadata,
-            started=known.get("started"),
-            trace=self.id,
-            span=known.get("span"),
-            input_tokens=_count(usage.get("input_tokens")),
-            cost=amount(cost.get("total_cost") if isinstance(cost, dict) else cost),
-            prompt_name=self.prompt,
-            prompt_version=self.version,
-            title=self.name,
-            whole=whole,
-        )
-
-
-def _spans(spans: Any) -> list[dict[str, Any]]:
-    return [span for span in map(decoded, spans) if isinstance(span, dict)] if isinstance(spans, list) else []
-
-
-def _is_root(span: dict[str, Any]) -> bool:
-    return not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
+def _with_attributes(span: dict[str, Any]) -> dict[str, Any]:
+    """Return a span with its attributes decoded, which are JSON even if they are texts, and those with dots in their names by name."""
+    found = {name: _value(value) for name, value in inside(span, "attributes").items()}
+    return {
+        **span,
+        "attributes": found,
+        "asked": found.get("mlflow.spanInputs", span.get("inputs")),
+        "usage": found.get("mlflow.chat.tokenUsage"),
+        "cost": found.get("mlflow.llm.cost"),
+    }
 
 
 def _value(value: Any) -> Any:
-    """Return an attribute, which is JSON even if it is a text."""
     if not isinstance(value, str):
         return value
     try:
@@ -193,14 +105,55 @@ def _value(value: Any) -> Any:
         return value
 
 
-def _span_id(span: dict[str, Any]) -> str | None:
-    found = span.get("span_id") or inside(span, "context").get("span_id")
-    return str(found) if is_something(found) else None
+def _facts(info: dict[str, Any], spans: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a trace says of all its spans: the fields of their calls, and their metadata under ``of_trace``."""
+    known, tags = inside({"of": first(info, _METADATA)}, "of"), inside(info, "tags")
+    named = (span["attributes"].get("mlflow.traceRequestId") for span in spans)
+    roots = (span.get("name") for span in spans if _is_root(span))
+    prompts = decoded(tags.get("mlflow.linkedPrompts"))
+    linked = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
+    name, version = linked.get("name"), linked.get("version")
+    own = {one: value for one, value in {**known, **tags}.items() if not str(one).startswith("mlflow.")}
+    session = known.get("mlflow.trace.session")
+    about = {"userId": known.get("mlflow.trace.user"), "sessionId": session}
+    about |= {"promptName": name, "promptVersion": version, **_assessed(info.get("assessments"))}
+    return {
+        "trace": next(named, None) if first(info, _IDS) is None else first(info, _IDS),
+        "session": session,
+        "title": tags.get("mlflow.traceName") or next(roots, None),
+        "prompt_name": name,
+        "prompt_version": version,
+        "of_trace": known_only({**own, **about}),
+    }
 
 
-def _count(value: Any) -> int | None:
-    number = amount(value)
-    return None if number is None else int(number)
+def _call(span: dict[str, Any], collector: Collector) -> Call | Step | None:
+    facts = span["of_trace"]
+    attributes = inside(span, "attributes")
+    kind = str(attributes.get("mlflow.spanType") or span.get("span_type"))
+    whole = kind not in _CALLS
+    if not whole:
+        collector.drop_unknown(attributes, _READ, prefix="attributes.")
+        drop_parameters(decoded(first(span, _SPAN.asked)), collector, "inputs")
+    elif "response" not in span:
+        collector.drop(f"spans of type {kind}")
+        if kind in _TOOLS:
+            code = inside(span, "status").get("code") or span.get("status_code")
+            return Step(facts["trace"], failed=str(code).endswith("ERROR"))
+        if not _is_root(span) or first(span, _SPAN.answered) is None:
+            return None
+    found = _SPAN.call(
+        {**span, **{name: facts[name] for name in ("trace", "session")}},
+        collector,
+        whole=whole,
+        **{name: facts[name] for name in ("title", "prompt_name", "prompt_version", "of_trace")},
+    )
+    found.metadata = {}
+    return found
+
+
+def _is_root(span: dict[str, Any]) -> bool:
+    return not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
 
 
 def _assessed(assessments: Any) -> dict[str, Any]:
@@ -212,7 +165,3 @@ def _assessed(assessments: Any) -> dict[str, Any]:
             said = inside(one, "feedback") or inside(one, "expectation")
             found[f"score.{one['assessment_name']}"] = said.get("value")
     return found
-
-
-def _time(span: dict[str, Any], collector: Collector, name: str) -> datetime | None:
-    return collector.time(span.get(f"{name}_unix_nano") or span.get(f"{name}_ns") or span.get(name), name)

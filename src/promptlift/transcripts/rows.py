@@ -20,7 +20,7 @@ from promptlift.transcripts.collector import (
     ParsedMessage,
     is_something,
 )
-from promptlift.transcripts.markup import plain
+from promptlift.transcripts.helpdesk import plain
 from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
 
 if TYPE_CHECKING:
@@ -31,51 +31,44 @@ if TYPE_CHECKING:
 __all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
 
 # Possible names of columns, in snake_case; if a table has several, the first in the list is used.
-_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "conversation": (
-        *("conversation_id", "thread_id", "session_id", "chat_id", "dialogue_id", "dialog_id", "conv_id"),
-        *("ticket_id", "call_id", "case_id", "conversation", "thread", "session", "dialogue", "dialog"),
-    ),
-    "role": (
-        *(
-            "role",
-            "message_role",
-            "author_role",
-            "author_type",
-            "sender_type",
-            "sender_role",
-            "speaker",
-            "sender",
+_NAMES: Final = {
+    what: tuple(names.split())
+    for what, names in {
+        "conversation": (
+            "conversation_id thread_id session_id chat_id dialogue_id dialog_id conv_id ticket_id "
+            "call_id case_id conversation thread session dialogue dialog"
         ),
-        *("author", "from"),
-    ),
-    "text": (
-        *("content", "text", "message", "message_content", "message_text", "body", "utterance", "value"),
-        *("plain_body", "comment_body", "comment", "message_body"),
-    ),
-    "time": (
-        *("timestamp", "sent_at", "message_created_at", "message_timestamp", "created_at", "create_time"),
-        *("datetime", "date_time", "time", "ts", "date"),
-    ),
-    "order": (
-        *("turn", "turn_index", "turn_number", "message_index", "message_number", "index", "idx"),
-        *("position", "sequence", "sequence_number", "seq", "order", "step"),
-    ),
-    "model": ("model", "llm_model", "model_name"),
-    "tokens": ("tokens", "token_count", "num_tokens", "completion_tokens"),
-    "status": ("conversation_status", "status"),
-    "company": ("company_name", "company"),
-    "start": ("conversation_created_at", "conversation_started_at", "started_at"),
-    "userId": ("user_id",),
-    "sessionId": ("session_id",),
-    "channel": ("channel",),
-    "language": ("language", "lang"),
-    "title": ("title", "conversation_title", "subject"),
-    "prompt": ("prompt_name", "prompt"),
-    "prompt_version": ("prompt_version",),
-    # In tables of Intercom and Zendesk: the kind of a row, and whether the customer saw it.
-    "part": ("part_type",),
-    "public": ("public", "is_public"),
+        "role": (
+            "role message_role author_role author_type sender_type sender_role speaker sender author from"
+        ),
+        "text": (
+            "content text message message_content message_text body utterance value plain_body "
+            "comment_body comment message_body"
+        ),
+        "time": (
+            "timestamp sent_at message_created_at message_timestamp created_at create_time "
+            "datetime date_time time ts date"
+        ),
+        "order": (
+            "turn turn_index turn_number message_index message_number index idx position sequence "
+            "sequence_number seq order step"
+        ),
+        "model": "model llm_model model_name",
+        "tokens": "tokens token_count num_tokens completion_tokens",
+        "status": "conversation_status status",
+        "company": "company_name company",
+        "start": "conversation_created_at conversation_started_at started_at",
+        "userId": "user_id",
+        "sessionId": "session_id",
+        "channel": "channel",
+        "language": "language lang",
+        "title": "title conversation_title subject",
+        "prompt": "prompt_name prompt",
+        "prompt_version": "prompt_version",
+        # In tables of Intercom and Zendesk: the kind of a row, and whether the customer saw it.
+        "part": "part_type",
+        "public": "public is_public",
+    }.items()
 }
 _HIDDEN: Final = ("false", "0", "no")
 NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"

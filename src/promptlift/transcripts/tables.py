@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from promptlift.errors import MissingExtra
 from promptlift.schema.boundary import Boundary, reason
-from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
-from promptlift.transcripts.sources import Record, open_bytes
+from promptlift.transcripts.sources import RECORD_CHARS, Line, Lines, Record, open_bytes, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,17 +28,15 @@ _CALL: Final = CallFields(
     ended=("ended_at",),
     user=("wb_user_id",),
     others=(
+        *("op_name", "parent_id", "summary", "attributes", "turn_id", "display_name", "exception"),
         *(
-            "op_name",
-            "parent_id",
-            "summary",
-            "attributes",
-            "turn_id",
-            "display_name",
-            "exception",
             "project_id",
+            "is_eval",
+            "otel_dump",
+            "storage_size_bytes",
+            "total_storage_size_bytes",
+            "expire_at",
         ),
-        *("is_eval", "otel_dump", "storage_size_bytes", "total_storage_size_bytes", "expire_at"),
     ),
 )
 # What Weave says of itself and of the library that it watches.

@@ -24,30 +24,14 @@ __all__ = [
     "whole_run",
 ]
 
-_LANGCHAIN_ROLES: Final = {
-    "human": "user",
-    "ai": "assistant",
-    "system": "system",
-    "tool": "tool",
-    "function": "function",
-}
+_LANGCHAIN_ROLES: Final = {"human": "user", "ai": "assistant"}
+_SAME_ROLES: Final = ("system", "tool", "function")
 _LANGCHAIN_FIELDS: Final = ("content", "tool_calls", "name", "tool_call_id")
 # Where an input or output keeps its messages or its text; the first that holds something is taken.
 _WRAPPERS: Final = (
     *("messages", "message", "choices", "generations", "contents", "candidates"),
-    *(
-        "input",
-        "inputs",
-        "output",
-        "outputs",
-        "question",
-        "answer",
-        "content",
-        "query",
-        "prompt",
-        "user_input",
-    ),
-    *("response", "result", "completion", "text", "output_text", "chat_history"),
+    *("input", "inputs", "output", "outputs", "question", "answer", "content", "query", "prompt"),
+    *("user_input", "response", "result", "completion", "text", "output_text", "chat_history"),
 )
 # Several answers to choose from.
 _ALTERNATIVES: Final = ("choices", "candidates", "generations")
@@ -193,4 +177,4 @@ def _unpacked(item: dict[str, Any]) -> dict[str, Any]:
 
 def _langchain_role(item: dict[str, Any]) -> str | None:
     name = str(item.get("type")).lower().removesuffix("chunk").removesuffix("message")
-    return _LANGCHAIN_ROLES.get(name)
+    return name if name in _SAME_ROLES else _LANGCHAIN_ROLES.get(name)
