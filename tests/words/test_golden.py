@@ -16,16 +16,14 @@ from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.sentences import completion_sentence, other_difference_sentence, score_rule
 from promptlift.frames import (
-    fleet_table,
     production_metrics_table,
-    step_failures_table,
     targets_table,
     top_issues_table,
 )
 from promptlift.schema.basis import Agreement
 from promptlift.schema.benchmarks import Benchmark
 from promptlift.words import figures, names, sentences
-from support.synthetic_tables import conversations, small, usage
+from support.synthetic_tables import conversations, small
 from support.synthetic_versions import simulations, variants, versions
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -136,27 +134,6 @@ def impacts(*found):
         for place, (value, low, high) in enumerate(found)
     ]  # fmt: skip
     return analysis.top_issues(top_issues_table(rows, prompt_id="p")[0])
-
-
-def steps(*found, basis="outcome"):
-    rows = [
-        {"step": name, "reached": n, "failures": failed, "failureRate": 100 * failed / n, "failureRateLow": 20.0,
-         "failureRateHigh": 80.0, "kinds": {}, "medianTurn": 4.0, "quotes": []}
-        for name, failed, n in found
-    ]  # fmt: skip
-    table = step_failures_table(rows, prompt_id="p")[0]
-    table.attrs["promptlift"] = {"basis": basis}
-    return analysis.step_failures(table)
-
-
-def fleet(*found, ranked=True):
-    rows = [
-        {"id": name, "name": name, "rank": place if ranked else None, "rankLow": low, "rankHigh": high,
-         "taskCompletionRate": rate, "taskCompletionLow": rate - 5, "taskCompletionHigh": rate + 5,
-         "conversations": 90, "failed": 9}
-        for place, (name, rate, low, high) in enumerate(found, 1)
-    ]  # fmt: skip
-    return analysis.fleet(fleet_table(rows)[0])
 
 
 def benchmark(*found, cheapest=False):
@@ -297,15 +274,6 @@ def tables():
         "metrics, no harm": metrics(("task_completion", 60.0, 58.0, 0.3)),
         "impacts": impacts((-20.0, -30.0, -10.0), (-9.0, -15.0, -3.0)),
         "impacts, unclear": impacts((-2.0, -9.0, 5.0)),
-        "steps": steps(("tool:find", 8, 16), ("closing", 3, 9)),
-        "steps, equally often": steps(("tool:find", 8, 16), ("closing", 8, 9)),
-        "steps, on words": steps(("tool:find", 8, 16), basis="words"),
-        "fleet": fleet(("Ada", 90.0, 1, 1), ("Bea", 40.0, 2, 2)),
-        "fleet, any": fleet(("Ada", 90.0, 1, 2), ("Bea", 88.0, 1, 2)),
-        "fleet, unranked": fleet(("Ada", 90.0, None, None), ("Bea", 40.0, None, None), ranked=False),
-        "usage, soon": analysis.usage(usage(300, (5, 10, 160, None)), now="2026-04-16"),
-        "usage, full": analysis.usage(usage(300, (3, None, None, None)), now="2026-04-16"),
-        "usage, no limit": analysis.usage(usage(300, (None,) * 4), now="2026-04-16"),
         "benchmark, better": benchmark((9.0, 4.0, 14.0), (-8.0, -13.0, -3.0), cheapest=True),
         "benchmark, worse": benchmark((-8.0, -13.0, -3.0)),
         "benchmark, not worse": benchmark((1.0, -3.0, 5.0)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -14,10 +13,10 @@ import pandas as pd
 
 from promptlift.analysis.engines import ROWS, count_by, fetch, is_remote, known_number, named, open_table
 from promptlift.analysis.labels import KEY
-from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import (
     By,
     collect,
+    count_by_key,
     group_rows,
     names_of,
     one_group_column,
@@ -39,21 +38,6 @@ __all__ = ["draw_id", "label_plan", "whole"]
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
 _PLACE: Final = "_place"
-_BEGINS: Final = "_begins"
-# Letters by which beginnings of ids grow, and ids that are fetched to be sorted here.
-_MORE_LETTERS: Final = 2
-_FEW_IDS: Final = 200_000
-_TWICE: Final = "A conversation is in the table more than once. Pass one row for each."
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """Rows with the verdict of the judge, or of an engine one row for all that are alike, which ``weight`` counts."""
-
-    frame: pd.DataFrame
-    verdict: NDArray[np.bool_]
-    weight: NDArray[np.int64]
-    n_left_out: int
 
 
 def label_plan(
@@ -128,30 +112,32 @@ def label_plan(
     conversations = as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, [KEY, "status", OUTCOME], by=by, taken=("question", "chance"))
-    remote = is_remote(conversations)
-    judged = (_judged_there if remote else _judged_here)(conversations, columns, by)
-    groups = group_rows(judged.frame, by)
-    stratum = groups.codes * 2 + judged.verdict
-    sizes = np.bincount(stratum, judged.weight, 2 * groups.count).astype(np.int64)
+    keys = [name for name in columns if name not in (KEY, "status")]
+    table = open_table(conversations if is_remote(conversations) else collect(conversations, columns))
+    drawable = _drawable(table, by)
+    n_rows = int(count_by(table, [])[ROWS].iloc[0])
+    ids = count_by(drawable, [], n=nw.col(KEY).n_unique()).iloc[0].fillna(0)
+    if ids["n"] != ids[ROWS]:
+        raise ValueError("A conversation is in the table more than once. Pass one row for each.")
+    strata = count_by(drawable, keys)
+    groups = group_rows(strata, by)
+    strata["stratum"] = groups.codes * 2 + strata[OUTCOME].astype(bool)
+    sizes = count_by_key(strata["stratum"], 2 * groups.count, strata[ROWS])
     drawn = neyman_allocation(sizes, _needs(sizes, tpr, tnr), n=n, least=_LEAST)
     places = _draw_places(sizes, drawn, seed)
-    ids = (
-        _ids_there(conversations, by, judged, stratum, places)
-        if remote
-        else _ids_here(judged, stratum, sizes, places)
-    )
+    drawn_ids = _ids(drawable, keys, strata, places)
     chance = np.divide(drawn, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     plan = pd.DataFrame(
-        {KEY: ids, "question": question_of(conversations), "chance": chance[places["stratum"]]}
+        {KEY: drawn_ids, "question": question_of(conversations), "chance": chance[places["stratum"]]}
     )
-    plan["draw_id"] = draw_id(ids)
+    plan["draw_id"] = draw_id(drawn_ids)
     if "content" in names_of(conversations):
-        plan["content"] = _contents(conversations, ids)
+        plan["content"] = _contents(conversations, drawn_ids)
     facts = {
         "strata": _describe_strata(groups.names, sizes, drawn),
-        "stratum_of": dict(zip(ids, places["stratum"].tolist(), strict=True)),
+        "stratum_of": dict(zip(drawn_ids, places["stratum"].tolist(), strict=True)),
         "seed": seed,
-        "n_left_out": judged.n_left_out,
+        "n_left_out": n_rows - int(sizes.sum()),
     }
     return with_provenance(plan, conversations, "label_plan", by=by, **facts)
 
@@ -200,109 +186,28 @@ def _contents(conversations: Any, ids: pd.Series[Any]) -> NDArray[np.object_]:
     return np.asarray(contents.reindex(ids).to_numpy(dtype=object))
 
 
-def _judged_here(conversations: Any, columns: Sequence[str], by: str | None) -> _Judged:
-    """Read the conversations that can be drawn."""
-    del by
-    table = collect(conversations, columns)
-    codes = outcome_codes(table)
-    judged = (codes >= 2) & table[KEY].notna().to_numpy()
-    frame = table[judged]
-    if frame[KEY].duplicated().any():
-        raise ValueError(_TWICE)
-    return _Judged(frame, (codes == 3)[judged], np.ones(len(frame), np.int64), int((~judged).sum()))
-
-
-def _ids_here(
-    judged: _Judged, stratum: NDArray[np.intp], sizes: NDArray[np.int64], places: pd.DataFrame
-) -> pd.Series[Any]:
-    """Return the id at each place of its stratum."""
-    ids = judged.frame[KEY].astype("str").reset_index(drop=True)
-    by_id = ids.argsort().to_numpy()
-    ordered = by_id[np.argsort(stratum[by_id], kind="stable")]
-    first = np.cumsum(sizes) - sizes
-    drawn: pd.Series[Any] = ids.iloc[ordered[first[places["stratum"]] + places[_PLACE]]]
-    return drawn.reset_index(drop=True)
-
-
-def _judged_there(conversations: Any, columns: Sequence[str], by: str | None) -> _Judged:
-    """Count the conversations that can be drawn, in the engine that has them."""
-    frame = _opened(conversations, by)
-    counted = count_by(frame, [name for name in columns if name != KEY], **{KEY: nw.col(KEY).count()})
-    codes, weight = outcome_codes(counted), counted[KEY].to_numpy(np.int64)
-    judged = codes >= 2
-    known = _drawable(frame)
-    size = fetch(known.select(n=nw.len(), n_ids=nw.col(KEY).n_unique())).iloc[0].fillna(0)
-    if size["n"] != size["n_ids"]:
-        raise ValueError(_TWICE)
-    left_out = int(counted[ROWS].sum()) - int(weight[judged].sum())
-    return _Judged(counted[judged], (codes == 3)[judged], weight[judged], left_out)
-
-
-def _ids_there(
-    conversations: Any, by: str | None, judged: _Judged, stratum: NDArray[np.intp], places: pd.DataFrame
-) -> pd.Series[Any]:
-    """Return the id at each place of its stratum, found by the engine that has the conversations.
-
-    No engine sorts all ids: it counts them by how they begin, longer and longer, until those that may be meant are few.
-    """
-    if places.empty:
-        return places[_PLACE].astype("str")
-    keys = [OUTCOME, *([by] if by is not None else [])]
-    # The engine names strata by their values.
-    strata = judged.frame[keys].assign(stratum=stratum).drop_duplicates()
-    frame = _drawable(_opened(conversations, by)).select(KEY, *map(named, keys))
-    ends = fetch(frame.select(first=nw.col(KEY).min(), last=nw.col(KEY).max())).iloc[0]
-    first, last = str(ends["first"]), str(ends["last"])
-    # All begin as the first and the last of them do.
-    length = next(
-        (at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first)
-    )
-    wanted = places.assign(**{_BEGINS: first[:length]})
-    while True:
-        length += _MORE_LETTERS
-        begins = nw.col(KEY).str.slice(0, length).alias(_BEGINS)
-        counted = count_by(frame.with_columns(begins), [*keys, _BEGINS]).merge(strata, on=keys)
-        wanted = _narrowed(wanted, counted, length - _MORE_LETTERS)
-        near = counted[counted[_BEGINS].isin(wanted[_BEGINS])]
-        frame = frame.filter(nw.col(KEY).str.slice(0, length).is_in(sorted(set(wanted[_BEGINS]))))
-        if near[ROWS].sum() <= _FEW_IDS or (near[_BEGINS].str.len() < length).all():
-            break
-    found = fetch(frame).merge(strata, on=keys)
-    found[_BEGINS] = found[KEY].str.slice(0, length)
-    found = found.sort_values(KEY)
-    found[_PLACE] = found.groupby(["stratum", _BEGINS]).cumcount()
-    return wanted.merge(found, on=["stratum", _BEGINS, _PLACE], how="left")[KEY].astype("str")
-
-
-def _narrowed(wanted: pd.DataFrame, counted: pd.DataFrame, known: int) -> pd.DataFrame:
-    """Return with which more letters each id begins, and its place among those of its stratum that begin so."""
-    counted = counted.sort_values(["stratum", _BEGINS], ignore_index=True)
-    # Of each beginning that was known before, how many ids come before a longer one.
-    before = counted[_BEGINS].str.slice(0, known)
-    counted[_PLACE] = counted.groupby(["stratum", before])[ROWS].cumsum() - counted[ROWS]
-    of = dict(iter(counted.groupby(["stratum", before])))
-    rows = []
-    for one in wanted.itertuples(index=False, name=None):
-        values = dict(zip(wanted.columns, one, strict=True))
-        part = of[values["stratum"], values[_BEGINS]]
-        at = part[_PLACE].searchsorted(values[_PLACE], side="right") - 1
-        first, begins = int(part[_PLACE].iloc[at]), part[_BEGINS].iloc[at]
-        rows.append((values["stratum"], values[_PLACE] - first, begins))
-    return pd.DataFrame(rows, columns=["stratum", _PLACE, _BEGINS])
-
-
-def _opened(conversations: Any, by: str | None) -> nw.LazyFrame[Any]:
-    """Open a table of an engine: ids as texts, verdicts as truths, and one kind of missing value."""
-    frame = open_table(conversations)
+def _drawable(frame: nw.LazyFrame[Any], by: str | None) -> nw.LazyFrame[Any]:
+    """Select the ended conversations with a verdict: ids as texts, verdicts as truths, and one kind of missing group."""
     made = [nw.col(KEY).cast(nw.String()), nw.col(OUTCOME).cast(nw.Boolean())]
     if by is not None and frame.collect_schema()[named(by)].is_float():
         made.append(known_number(named(by)).alias(named(by)))
+    ended = nw.col("status").is_null() | (nw.col("status").cast(nw.String()) != "in_progress")
+    frame = frame.filter(~nw.col(KEY).is_null(), ~nw.col(OUTCOME).is_null(), ended)
     return frame.with_columns(*made)
 
 
-def _drawable(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    ended = nw.col("status").is_null() | (nw.col("status") != "in_progress")
-    return frame.filter(~nw.col(KEY).is_null(), ~nw.col(OUTCOME).is_null(), ended)
+def _ids(
+    drawable: nw.LazyFrame[Any], keys: Sequence[str], strata: pd.DataFrame, places: pd.DataFrame
+) -> pd.Series[Any]:
+    """Return the id at each place of its stratum, in the order of the ids."""
+    own = [named(name) for name in keys]
+    place = nw.col(KEY).rank("ordinal").over(*own).cast(nw.Int64()) - 1
+    wanted = sorted(set(places[_PLACE].tolist()))
+    found = fetch(
+        drawable.select(KEY, *own).with_columns(place.alias(_PLACE)).filter(nw.col(_PLACE).is_in(wanted))
+    )
+    found = found.merge(strata[[*keys, "stratum"]], on=list(keys))
+    return places.merge(found, on=["stratum", _PLACE], how="left")[KEY].astype("str")
 
 
 def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> NDArray[np.float64]:

@@ -38,10 +38,6 @@ __all__ = ["EngineRows", "Mentioned", "Rows", "judged_outcomes", "rows_of"]
 
 BEGAN: Final = "_began"
 _HIGH: Final = "_high"
-# Whole numbers of a smaller range are counted value by value, others in quantile bins.
-_FEW_VALUES: Final = 100_000
-_BUCKETS: Final = 4_096
-_FEW_ROWS: Final = 200_000
 
 
 @dataclass(frozen=True)
@@ -232,7 +228,7 @@ class EngineRows:
                 frame = with_instant(frame, list(self.times), BEGAN)
                 frame = frame.with_columns(floored(BEGAN, grain(self.zone, "h")).alias(BEGAN))
                 keys.append(BEGAN)
-            elif self._is_binned(name):
+            elif self.kind(name).is_numeric():
                 edges[name] = self._edges(name)
                 value, bin_ = f"_value{place}", f"_bin{place}"
                 frame = frame.with_columns(known_number(named(name)).alias(value))
@@ -254,22 +250,14 @@ class EngineRows:
             rows.edges[name] = (edges[name], high)
         return rows
 
-    def _is_binned(self, name: str) -> bool:
-        kind = self.kind(name)
-        if not kind.is_numeric():
-            return False
-        if not kind.is_integer():
-            return True
-        value = nw.col(named(name))
-        ends = fetch(self.opened.select(low=value.min(), high=value.max())).iloc[0]
-        return bool(ends.notna().all()) and int(ends["high"]) - int(ends["low"]) > _FEW_VALUES
-
     def _edges(self, name: str) -> NDArray[np.float64]:
         """Return the borders between the quantile bins of a column of numbers."""
-        frame = self.opened.select(_v=finite_number(named(name))).filter(~nw.col("_v").is_null())
+        value = nw.col("_v")
+        frame = self.opened.select(_v=finite_number(named(name))).filter(~value.is_null())
         n = int(count_by(frame, [])[ROWS].iloc[0])
-        ranks = np.unique(np.floor((n - 1) * np.arange(1, self.bins) / self.bins).astype(np.int64))
-        return np.unique(_order_statistics(frame, ranks.tolist()) if n else np.zeros(0))
+        ranks = np.unique(np.floor((n - 1) * np.arange(1, self.bins) / self.bins).astype(np.int64)) + 1
+        placed = frame.with_columns(_at=value.rank("ordinal")).filter(nw.col("_at").is_in(ranks.tolist()))
+        return np.unique(fetch(placed)["_v"].to_numpy(np.float64))
 
     def mentioned(self, titles: Sequence[str] | None = None) -> Mentioned:
         """Count the conversations by topic; with ``titles`` those that have any of them, as one topic."""
@@ -289,36 +277,3 @@ class EngineRows:
         return Mentioned(
             [str(one) for one in different], np.array(counts).reshape(-1, everyone.sides, 2), whole
         )
-
-
-def _order_statistics(frame: nw.LazyFrame[Any], ranks: Sequence[int]) -> list[float]:
-    """Return the numbers at some places of the order of a column ``_v``, exactly.
-
-    Counts equal parts of the range, and looks closer at the one that holds the number: engines agree on counts, not on quantiles.
-    """
-    value = nw.col("_v")
-    ends = fetch(frame.select(low=value.min(), high=value.max())).iloc[0]
-    low, high = float(ends["low"]), float(ends["high"])
-    if low == high:
-        return [low] * len(ranks)
-    # Halved first: the range of the largest numbers is no number itself.
-    width = (high / 2 - low / 2) / (_BUCKETS / 2)
-    bucket = ((value / 2 - low / 2) / (width / 2)).floor()
-    parts = count_by(frame.with_columns(_bucket=bucket), ["_bucket"], low=value.min(), high=value.max())
-    parts = parts.sort_values("low", ignore_index=True)
-    after = parts[ROWS].cumsum().to_numpy(np.int64)
-    holding = np.searchsorted(after, ranks, side="right")
-    found: dict[int, float] = {}
-    for place in sorted(set(holding.tolist())):
-        part = parts.iloc[place]
-        wanted = [rank for rank, where in zip(ranks, holding.tolist(), strict=True) if where == place]
-        before = int(after[place] - part[ROWS])
-        inside = frame.filter(value >= part["low"], value <= part["high"])
-        if part["low"] == part["high"]:
-            values = [part["low"]] * len(wanted)
-        elif part[ROWS] <= _FEW_ROWS:
-            values = np.sort(fetch(inside)["_v"].to_numpy())[[rank - before for rank in wanted]].tolist()
-        else:
-            values = _order_statistics(inside, [rank - before for rank in wanted])
-        found |= dict(zip(wanted, map(float, values), strict=True))
-    return [found[rank] for rank in ranks]

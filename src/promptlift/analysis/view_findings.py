@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.analysis.production_metrics import metric_name, metric_text
 from promptlift.analysis.sentences import ends_of, why_not
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
-from promptlift.schema.basis import UNTOLD, may_tell
 from promptlift.stats.differences import FEWEST
-from promptlift.words.figures import confidences, counted, known, percent, points, size_figures
-from promptlift.words.names import capital, name_in_title, names_in_title, quoted
+from promptlift.words.figures import confidences, counted, known, points, size_figures
+from promptlift.words.names import name_in_title, names_in_title, quoted
 from promptlift.words.sentences import alike, differs, leaves_out_zero, lift, measured, measured_lift
 
 if TYPE_CHECKING:
@@ -164,51 +163,6 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return f"With {quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
 
 
-def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    if table.empty or not table["failed"].fillna(0).sum():
-        return "No step failed"
-    if not may_tell(facts.get("basis")):
-        return f"Which step fails most often {UNTOLD}"
-    row = table.iloc[0]
-    steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
-    step = quoted(names_in_title(steps)[0])
-    also = int(table["failed"].eq(row["failed"]).sum()) - 1
-    most = "fails most often"
-    if also:
-        most = f"and {also} more step{'s' if also > 1 else ''} fail most often"
-    found = f"{step} {most}: {row['failed']:,} of {row['n']:,} conversations that came to {'the first' if also else 'it'}"
-    ends = ends_of(row, "failure_pct")
-    if not all(map(known, ends)):
-        return found
-    rate, low, high = percent(*(end / 100.0 for end in ends))
-    return f"{found} ({rate}, {low} to {high})"
-
-
-def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    del facts
-    judged = table[table["completion_pct"].notna()]
-    if judged.empty:
-        return "No prompt has conversations with insights"
-    if judged["rank"].isna().all():
-        return f"Which of {len(judged):,} prompts completes the most {UNTOLD}"
-    row = judged.iloc[0]
-    name = quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])))[0])
-    ends = [row[f"completion_pct{end}"] / 100.0 for end in ("", "_low", "_high")]
-    if all(map(known, ends)):
-        shown, low, high = percent(*ends)
-        rate = f"{shown} ({low} to {high})"
-    else:
-        (rate,) = percent(ends[0])
-    best = int(judged["may_be_best"].fillna(value=False).astype(bool).sum())
-    if len(judged) == 1:
-        return f"{name} completes {rate} of its tasks"
-    if best > 1:
-        return f"Any of {best} prompts may be the best; measured highest is {name} with {rate}"
-    if known(row["rank_high"]) and row["rank_high"] == 1:
-        return f"{name} completes the most tasks: {rate}"
-    return f"{name} is measured highest, not clearly: {rate}"
-
-
 def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
@@ -264,39 +218,16 @@ def _test_of(row: Any) -> str:
     return f" (p {row['p']:.2g}, {'below' if row['p'] < row['level'] else 'not below'} {row['level']:.2g})"
 
 
-def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    del facts
-    if table.empty:
-        return "No usage is reported"
-    limited = table[table["limit"].notna()]
-    if limited.empty:
-        return "No resource has a limit"
-    full = limited[(limited["used"] >= limited["limit"]).fillna(value=False)]
-    if len(full):
-        return f"Limit reached: {_list(full['resource'])}"
-    soon = limited[limited["full_at"].notna()].sort_values("full_at")
-    if len(soon):
-        row = soon.iloc[0]
-        more = f"; {_list(soon['resource'].iloc[1:])} later in the period" if len(soon) > 1 else ""
-        return f"{capital(name_in_title(row['resource'], 28))} reach their limit around {row['full_at']:%d %b} at this rate{more}"
-    if not limited["projected"].notna().any():
-        return "No limit is reached so far; it is too early for a projection"
-    return "No limit is reached in this period at this rate"
-
-
 def _list(names: Any) -> str:
     return ", ".join(name_in_title(name, 28) for name in names)
 
 
 VIEWS: Final[dict[str, Callable[..., str]]] = {
     "benchmark": _benchmark,
-    "fleet": _fleet,
     "production_metrics": _production_metrics,
     "search": _search,
-    "step_failures": _step_failures,
     "targets": _targets,
     "top_issues": _top_issues,
-    "usage_projection": _usage,
     "variant_confidence": _variant_confidence,
     "variant_lift": _variant_lift,
 }
