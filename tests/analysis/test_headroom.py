@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from promptlift import analysis
-from promptlift.analysis.headroom import ANY_ISSUE
+from promptlift.analysis.mentions import ANY_ISSUE
 from promptlift.stats import smallest_findable_points
 from support.synthetic_tables import small
 

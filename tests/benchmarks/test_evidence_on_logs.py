@@ -17,7 +17,7 @@ from benchmarks.judge_bias import markdown
 from benchmarks.test_real_input import log_everything, wait_for_insights
 from benchmarks.test_segments_on_agents import TASK, conversations, members, rest_of, with_outcomes
 from promptlift import analysis
-from promptlift.analysis.headroom import ANY_ISSUE
+from promptlift.analysis.mentions import ANY_ISSUE
 from support.shared_data import CONVERSATION_FILES, needs_shared
 
 if TYPE_CHECKING:

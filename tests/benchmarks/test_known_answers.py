@@ -22,7 +22,7 @@ import pytest
 import promptlift
 from benchmarks.test_real_input import log_everything, wait_for_insights
 from promptlift import analysis
-from promptlift.analysis.headroom import ANY_ISSUE
+from promptlift.analysis.mentions import ANY_ISSUE
 from promptlift.stats.planning import points_to_gain
 from support.service_process import ServiceProcess
 from support.shared_data import needs_shared

@@ -10,8 +10,7 @@ from __future__ import annotations
 from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import changes
 from promptlift.analysis.compare import compare
-from promptlift.analysis.completion import completion
-from promptlift.analysis.completion_trend import completion_trend
+from promptlift.analysis.completion import completion, completion_trend
 from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
 from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.headroom import headroom
@@ -21,15 +20,19 @@ from promptlift.analysis.labeller_agreement import disputed_labels, labeller_agr
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
-from promptlift.analysis.production_metrics import production_metrics
 from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
-from promptlift.analysis.service_views import fleet, step_failures, top_issues
+from promptlift.analysis.service_views import (
+    fleet,
+    production_metrics,
+    step_failures,
+    targets,
+    top_issues,
+    usage,
+)
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
-from promptlift.analysis.targets import targets
-from promptlift.analysis.usage import usage
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
 from promptlift.analysis.what_else import what_else

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CONTROL_NAMES", "Arms", "Kind", "Repeats", "items_of", "read_arms"]
-
 Kind = Literal["completion", "score", "label"]
 Repeats = Literal["refuse", "mean"]
 

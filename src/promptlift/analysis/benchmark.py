@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["benchmark"]
-
 
 def _is_table(data: Any) -> bool:
     try:

@@ -17,10 +17,11 @@ from promptlift.analysis.long_mentions import (
     check_engines,
     needs_long_table,
 )
-from promptlift.analysis.mentions import SEVERITIES, Mentioned, check_top, count_mentioned
+from promptlift.analysis.mentions import Mentioned, check_top, count_mentioned
 from promptlift.analysis.period_counts import times_of
+from promptlift.analysis.periods import Span, two_spans
 from promptlift.analysis.reading import count_by_key, require, with_provenance
-from promptlift.analysis.spans import Span, two_spans
+from promptlift.schema.insights import SEVERITIES
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level, rate_and_interval
@@ -28,8 +29,6 @@ from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = ["changes"]
 
 
 def changes(

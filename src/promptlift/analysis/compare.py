@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from promptlift.analysis.labels import LabelledRows
     from promptlift.stats.evidence import ConfidenceMode
 
-__all__ = ["compare"]
-
 _INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
 _NULLABLE = ("n_pairs", "n11", "n10", "n01", "n00", "n_better", "n_worse", "n_unmatched")
 _TEXTS = ("test", "warnings", "verdict")

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 
     from promptlift.stats.evidence import ConfidenceMode
 
-__all__ = [
-    "COLUMNS",
-    "Rule",
-    "Sample",
-    "decide",
-    "label_row",
-    "paired_completion_row",
-    "paired_score_row",
-    "unpaired_completion_row",
-    "unpaired_score_row",
-]
-
 Verdict = Literal["winner", "worse", "different", "no winner"]
 
 _DIFFERENCE = ("difference", "difference_low", "difference_high")

@@ -29,18 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "CORRECTED_DIFFERENCE",
-    "CORRECTED_RATE",
-    "Rectifier",
-    "as_labelled",
-    "comparison_columns",
-    "judged_rows",
-    "segment_columns",
-    "with_agreement",
-    "with_rates",
-]
-
 Rectifier = Literal["own", "pooled"]
 
 CORRECTED_RATE: Final = (

@@ -13,8 +13,6 @@ from promptlift.analysis.labels import KEY, label_rows
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.stats.intervals import check_level
 
-__all__ = ["corrected_lift", "simulated_label_plan"]
-
 _QUESTION: Final = "task_completed"
 _STAGE: Final = "confirm"
 _NEEDED: Final = ("simulation_id", "variant_id", "is_original", "stage", "cell", "status", _QUESTION)

@@ -14,7 +14,7 @@ from promptlift.analysis.long_mentions import LABELS, check_engines
 from promptlift.analysis.mentions import found_in
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
-from promptlift.analysis.periods import last_period_end
+from promptlift.analysis.periods import Span, instant, last_period_end
 from promptlift.analysis.reading import (
     GROUP_SEPARATOR,
     TIMES,
@@ -29,7 +29,6 @@ from promptlift.analysis.segment_columns import PAIR_SEPARATOR
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentiments import kinds_of, sentiment_codes
-from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.verdicts import VERDICT, read_outcome
 from promptlift.words.figures import is_missing
 from promptlift.words.names import one_line
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-__all__ = ["SCORE_MARK", "conversations_of", "mark_names"]
 
 # What names the mean score of a period, beside the labels of sentiments.
 SCORE_MARK: Final = "score"

@@ -16,22 +16,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = [
-    "ROWS",
-    "column_name",
-    "count_by",
-    "fetch",
-    "finite_number",
-    "first_known",
-    "floored",
-    "holds_lists",
-    "is_remote",
-    "known_number",
-    "named",
-    "open_table",
-    "with_instant",
-]
-
 ROWS: Final = "_rows"
 # What engines take for syntax in the name of a column is replaced while it is there: metadata.channel has a dot.
 _SAFE: Final = str.maketrans({".": "\ue000", "`": "\ue001", '"': "\ue002"})

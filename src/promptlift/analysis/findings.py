@@ -48,8 +48,6 @@ from promptlift.words.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["finding"]
-
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["judge_agreement"]
-
 KEY: Final = "conversation_id"
 # Answers to each question; for yes and no, the answer whose rates are given comes first.
 _ANSWERS: Final[dict[str, tuple[Any, ...]]] = {"task_completed": (True, False), "sentiment": SENTIMENTS[::-1]}

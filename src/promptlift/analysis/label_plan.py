@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["draw_id", "label_plan", "whole"]
-
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
 _PLACE: Final = "_place"

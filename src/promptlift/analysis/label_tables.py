@@ -16,8 +16,6 @@ from promptlift.words.figures import is_missing
 if TYPE_CHECKING:
     Row = dict[str, Any]
 
-__all__ = ["label_records", "long_labels"]
-
 # What is said of an answer; every other column of a wide table is a question.
 _ABOUT: Final = ("labeller", "labelled_at", "chance", "draw_id", "prompt_id", "optimization_id", "label_id")
 

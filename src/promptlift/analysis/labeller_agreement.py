@@ -18,8 +18,6 @@ from promptlift.stats.intervals import check_level, rate_and_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["answered", "disputed_labels", "labeller_agreement"]
-
 _ALL: Final = "all"
 _COLUMNS: Final = (
     "question", "labeller", "other", "n", "agreed", "agreement", "agreement_low", "agreement_high", "kappa", "kappa_low",

@@ -22,17 +22,6 @@ from promptlift.stats.labels import LabelledGroup, too_few_labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "LABEL_COLUMNS",
-    "QUESTIONS",
-    "WORDS",
-    "Answers",
-    "LabelledRows",
-    "all_columns",
-    "answers_to",
-    "label_rows",
-]
-
 KEY: Final = "conversation_id"
 LABEL_COLUMNS: Final = (KEY, "question", "value", "labeller", "labelled_at", "chance")
 # Another name of a question.

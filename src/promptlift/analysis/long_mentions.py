@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "EXAMPLE",
-    "KEY",
-    "LABELS",
-    "LATEST",
-    "SEVERITY",
-    "SIGNS_OF_INSIGHTS",
-    "TITLE",
-    "check_engines",
-    "count_mentions",
-    "judged_here",
-    "judged_there",
-    "needs_long_table",
-    "read_mentions",
-]
-
 # The column of a long table that names what is mentioned.
 LABELS: Final = {"issues": "title", "topics": "topic"}
 KEY: Final = "conversation_id"

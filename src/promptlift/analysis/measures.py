@@ -24,8 +24,6 @@ from promptlift.stats.intervals import check_level, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MEASURES", "measures"]
-
 MEASURES: Final = (
     "n_turns", "duration_s", "tokens", "cost", "latency_ms", "tool_calls", "tool_errors", "quality", "sentiment_score",
 )  # fmt: skip

@@ -47,21 +47,6 @@ from promptlift.stats.intervals import check_level, rate_and_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "ANY_ISSUE",
-    "SEVERITIES",
-    "Found",
-    "Mentioned",
-    "any_issue",
-    "check_top",
-    "count_mentioned",
-    "find_mentions",
-    "found_in",
-    "issues",
-    "topics",
-    "weighs",
-]
-
 ANY_ISSUE: Final = "(any issue)"
 
 _RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["NO_TIME", "PeriodCounts", "count_periods", "period_table", "started", "times_of"]
-
 NO_TIME = np.iinfo(np.int64).min
 _MAX_CELLS = 2_000_000
 _MAX_TICKS = 2_000_000

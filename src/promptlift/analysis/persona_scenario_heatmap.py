@@ -12,8 +12,6 @@ from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
 from promptlift.stats.effect import lift_interval
 from promptlift.stats.intervals import check_level, rate
 
-__all__ = ["persona_scenario_heatmap"]
-
 _KEY = ("optimization_id", "stage", "pass_number", "cell")
 
 

@@ -35,8 +35,6 @@ from promptlift.analysis.sentiments import (
 from promptlift.analysis.verdicts import as_outcome, judge_facts
 from promptlift.stats.intervals import check_level
 
-__all__ = ["prompt_overview"]
-
 _COLUMNS = (
     *(
         "conversations",

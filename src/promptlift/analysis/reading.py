@@ -34,35 +34,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.basis import Basis
 
-__all__ = [
-    "GROUP_SEPARATOR",
-    "JUDGED",
-    "TIMES",
-    "WORDS_NOTE",
-    "By",
-    "Groups",
-    "agreement_of",
-    "basis_note",
-    "basis_of",
-    "blank",
-    "check_prompts",
-    "collect",
-    "count_by_key",
-    "count_rows",
-    "distinct",
-    "facts_of",
-    "group_rows",
-    "instants",
-    "is_rehearsal",
-    "names_of",
-    "one_group_column",
-    "require",
-    "rows_with",
-    "score_parts",
-    "weakest_agreement",
-    "with_provenance",
-]
-
 # One column that names groups, or several that name them together.
 By = str | Sequence[str] | None
 GROUP_SEPARATOR = " · "

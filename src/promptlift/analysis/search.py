@@ -12,8 +12,6 @@ from promptlift.analysis.reading import collect, facts_of, names_of, require, wi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["search"]
-
 _RENAMED: Final = {
     "search_conversations": "conversations",
     "search_pairs": "n_pairs",

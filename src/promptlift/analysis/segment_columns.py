@@ -20,21 +20,6 @@ if TYPE_CHECKING:
 
     from promptlift.analysis.segment_rows import EngineRows, Rows
 
-__all__ = [
-    "HOLDS_LISTS",
-    "HOUR",
-    "NOT_GIVEN",
-    "PAIR_SEPARATOR",
-    "Segment",
-    "Split",
-    "hours",
-    "pair_of",
-    "rank_correlation",
-    "split_of",
-    "split_of_topics",
-    "unused",
-]
-
 HOUR: Final = "hour"
 NOT_GIVEN: Final = "not given"
 PAIR_SEPARATOR: Final = " × "

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from promptlift.analysis.segment_columns import Segment
 
-__all__ = ["EngineReader", "FrameReader"]
-
 
 @dataclass(frozen=True)
 class _Reader:

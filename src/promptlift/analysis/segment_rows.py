@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["EngineRows", "Mentioned", "Rows", "judged_outcomes", "rows_of"]
-
 BEGAN: Final = "_began"
 _HIGH: Final = "_high"
 

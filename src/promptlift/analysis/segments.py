@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Splits", "segments", "splits_of"]
-
 COLUMNS: Final = (
     "column", "segment", "verdict", "difference_points", "difference_points_low", "difference_points_high", "n",
     "completed", "rate", "rate_low", "rate_high", "n_rest", "rate_rest", "p", "p_holm", "smallest_findable_points",

@@ -35,23 +35,6 @@ if TYPE_CHECKING:
     from promptlift.schema.basis import Agreement
     from promptlift.words.sentences import Ends
 
-__all__ = [
-    "TOO_FEW",
-    "comparison_sentence",
-    "completion_sentence",
-    "corrected_sentence",
-    "difference_sentence",
-    "ends_of",
-    "issue_sentence",
-    "other_difference_sentence",
-    "outcome_name",
-    "score_rule",
-    "score_sentence",
-    "segment_sentence",
-    "trend_sentence",
-    "why_not",
-]
-
 TOO_FEW: Final = f"fewer than {FEWEST} in a group are too few for a verdict"
 # What an adjusted difference holds alike.
 _ALIKE: Final = {"prompt_id": "prompt", "llm_model": "model", "topics": "topic"}

@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "BANDS",
-    "FAR",
-    "NEAR",
-    "SCORE",
-    "SHARES",
-    "is_by_score",
-    "kinds_of",
-    "score_columns",
-    "sentiment_codes",
-    "sentiment_distribution",
-    "sentiment_trend",
-    "share_columns",
-]
-
 SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
 SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
 BANDS: Final = ("far below usual", "below usual", "usual", "above usual", "far above usual")

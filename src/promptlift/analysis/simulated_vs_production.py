@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
+from promptlift.analysis.periods import Span, instant, length
 from promptlift.analysis.reading import (
     blank,
     collect,
@@ -19,7 +20,6 @@ from promptlift.analysis.reading import (
     require,
     with_provenance,
 )
-from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import (
     DIFFERENCE,
     Outcomes,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-__all__ = ["simulated_vs_production"]
 
 _HINT = "Read the table with lift.variants(prompt_id=…) or lift.optimizations(prompt_id=…)."
 _APPLIED = ("applied", "auto_deployed")

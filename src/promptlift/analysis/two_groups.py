@@ -10,8 +10,8 @@ import pandas as pd
 from promptlift.analysis.compare import compare
 from promptlift.analysis.corrected import as_labelled
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.periods import Span, instant
 from promptlift.analysis.reading import GROUP_SEPARATOR, facts_of, weakest_agreement
-from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.versions import read_versions
 from promptlift.analysis.what_else import what_else
 from promptlift.errors import FrameError
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from promptlift.analysis.corrected import Rectifier
-
-__all__ = [
-    "COMPARED",
-    "Parts",
-    "answer",
-    "is_period",
-    "last_began",
-    "of_columns",
-    "of_periods",
-    "of_prompts",
-    "of_versions",
-]
 
 COMPARED: Final = "compared"
 _MOST_LISTED: Final = 10

@@ -16,8 +16,6 @@ from promptlift.frames.layouts import VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["variant_confidence", "variant_lift"]
-
 _COLUMNS: Final = (
     "optimization_id",
     "variant_id",

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     # A version, and the model that answers for it.
     _Judge = tuple[int, str]
 
-__all__ = [
-    "OUTCOME",
-    "VERDICT",
-    "VERSION",
-    "as_outcome",
-    "judge_facts",
-    "labels_for",
-    "labels_of",
-    "mixed_judges",
-    "question_of",
-    "read_outcome",
-    "version_marks",
-]
-
 OUTCOME: Final = "task_completed"
 VERDICT: Final = "verdict"
 VERSION: Final = "judge_version"

@@ -12,6 +12,7 @@ import pandas as pd
 from promptlift.analysis.engines import ROWS, count_by, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, times_of
+from promptlift.analysis.periods import Span
 from promptlift.analysis.reading import (
     blank,
     collect,
@@ -24,23 +25,12 @@ from promptlift.analysis.reading import (
     rows_with,
     with_provenance,
 )
-from promptlift.analysis.spans import Span
 from promptlift.schema.basis import may_tell
 from promptlift.stats.differences import score_interval
 from promptlift.stats.intervals import check_level, rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-__all__ = [
-    "Outcomes",
-    "Versions",
-    "difference_columns",
-    "of_one_prompt",
-    "prompt_timeline",
-    "read_outcomes",
-    "read_versions",
-]
 
 _BEGAN = "_began"
 _OPTIONAL = ("number", "version_id", "origin", "is_live", "optimization_id", "variant_id")

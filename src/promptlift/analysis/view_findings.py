@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.analysis.production_metrics import metric_name, metric_text
 from promptlift.analysis.sentences import ends_of, why_not
+from promptlift.analysis.service_views import metric_name, metric_text
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
 from promptlift.stats.differences import FEWEST
 from promptlift.words.figures import confidences, counted, known, points, size_figures
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pandas as pd
-
-__all__ = ["VIEWS"]
 
 _NOTHING_MEASURED: Final = "Nothing is measured yet"
 

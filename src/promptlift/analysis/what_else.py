@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MEASURES", "what_else"]
-
 COLUMNS: Final = (
     "kind", "name", "verdict", "difference", "difference_low", "difference_high", "unit", "value", "value_control",
     "n", "n_control", "p", "p_holm",

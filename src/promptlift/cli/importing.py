@@ -166,7 +166,7 @@ def _print_how_they_do(lift: Workspace, prompts: dict[str, str], outcome: str | 
     import pandas as pd  # noqa: PLC0415  reading files needs no tables
 
     from promptlift import analysis  # noqa: PLC0415
-    from promptlift.analysis.log_outcomes import log_outcomes  # noqa: PLC0415
+    from promptlift.analysis.outcomes import log_outcomes  # noqa: PLC0415
     from promptlift.cli.tables import summary  # noqa: PLC0415
     from promptlift.local import wait_for_insights  # noqa: PLC0415
 

@@ -10,8 +10,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["TESTED_LIFT", "headline_of", "headlines_of"]
-
 Row = dict[str, Any]
 
 # Columns of a lift and its rates, and the corresponding ones on the mix of the logged conversations.

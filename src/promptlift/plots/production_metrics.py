@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.production_metrics import metric_name, metric_text
+from promptlift.analysis.service_views import metric_name, metric_text
 from promptlift.plots import theme
 
 if TYPE_CHECKING:

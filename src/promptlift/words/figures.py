@@ -8,21 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "confidences",
-    "counted",
-    "figures",
-    "is_missing",
-    "known",
-    "of_p",
-    "percent",
-    "points",
-    "relative",
-    "signed",
-    "signed_figures",
-    "size_figures",
-]
-
 _MOST_DIGITS: Final = 4
 _WHOLE: Final = (0.0, 100.0)
 _MISSING: Final = ("NAType", "NaTType")

@@ -11,20 +11,6 @@ from promptlift.words.figures import is_missing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "capital",
-    "columns_of",
-    "distinct_lines",
-    "fit_to_width",
-    "in_a_sentence",
-    "name_in_title",
-    "name_in_words",
-    "names_in_title",
-    "one_line",
-    "quoted",
-    "start_of",
-]
-
 # Columns of a name in a sentence, and in a title.
 _IN_WORDS: Final = 48
 IN_TITLE: Final = 44

@@ -29,25 +29,6 @@ from promptlift.words.names import name_in_title
 if TYPE_CHECKING:
     from promptlift.schema.basis import Agreement
 
-__all__ = [
-    "COMPLETION",
-    "Ends",
-    "Strength",
-    "alike",
-    "completed",
-    "confidence",
-    "differs",
-    "ended",
-    "labels_differ",
-    "leaves_out_zero",
-    "lift",
-    "measured",
-    "measured_lift",
-    "strength_of",
-    "than_original",
-    "trend",
-]
-
 Ends = tuple[Any, Any, Any]
 """A number and both ends of its interval, missing where they are not known."""
 

@@ -175,7 +175,7 @@ class ConversationTables(Pulling):
         --------
         >>> lift.outcomes("Support assistant")[["column", "rule", "n", "n_true"]]  # doctest: +SKIP
         """
-        from promptlift.analysis.log_outcomes import log_outcomes  # noqa: PLC0415 - pandas loads when it is used
+        from promptlift.analysis.outcomes import log_outcomes  # noqa: PLC0415 - pandas loads when it is used
 
         return log_outcomes(self.conversations(prompt_id))
 

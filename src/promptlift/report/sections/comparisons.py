@@ -11,9 +11,9 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
+from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.reading import basis_of
 from promptlift.analysis.sentences import score_rule
-from promptlift.analysis.what_else import MEASURES
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS

@@ -6,13 +6,13 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
-from promptlift.analysis.mentions import SEVERITIES
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
 from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
+from promptlift.schema.insights import SEVERITIES
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
