@@ -10,7 +10,8 @@ from matplotlib.colors import same_color, to_hex
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
-from promptlift.plots.theme import MARKERS, MAX_GROUPS, PALETTE
+from promptlift.plots.palette import MARKERS, PALETTE
+from promptlift.plots.theme import MAX_GROUPS
 from support.drawn import points, said, whiskers, words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small

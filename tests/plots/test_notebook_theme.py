@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from promptlift import plots
 from promptlift.plots.notebook_theme import themed_pictures, themed_svg
-from promptlift.plots.theme import PALETTE, SENTIMENT_COLORS
+from promptlift.plots.palette import PALETTE, SENTIMENT_COLORS
 from support.synthetic_tables import conversations
 
 

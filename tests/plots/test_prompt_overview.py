@@ -43,7 +43,7 @@ class Workspace:
 
     def prompt_insights(self, prompt_id, *_days):
         self.asked.append(("prompt_insights", prompt_id))
-        return self.view
+        return PromptInsightsView.from_wire(self.view)
 
     def prompt(self, prompt_id):
         return SimpleNamespace(id=prompt_id, name="Support for $ACME$")
@@ -90,7 +90,7 @@ def test_a_table_is_cut_to_the_prompt():
 
 
 def test_aggregates_are_drawn_hollow_and_without_intervals():
-    figure = of_view(PromptInsightsView.from_wire(VIEW))
+    figure = of_view(VIEW)
     assert not any(whiskers(ax) for ax in figure.axes)
     texts = {"420", "71%", "−0.31", "as reported", "Trend as reported: +5.2%"}
     assert texts <= set(words(figure))
@@ -105,13 +105,18 @@ def test_aggregates_are_drawn_hollow_and_without_intervals():
 
 
 def test_aggregates_with_holes_are_drawn_with_holes():
-    view = {"metrics": None, "topIssues": [{}], "summary": {"totalConversations": "many"}}
-    assert "Not reported" in words(of_view(view))
+    def texts(completion, **more):
+        return words(of_view(VIEW | more | {"metrics": VIEW["metrics"] | {"taskCompletion": completion}}))
+
+    sentiment = {"average": None, "distribution": {}}
+    nothing = {"taskCompletion": {"rate": None, "trend": None}, "sentiment": sentiment}
+    bare = words(of_view(VIEW | {"metrics": nothing, "topIssues": []}))
+    assert {"–", "No trend reported", "Not reported", "No issues"} <= set(bare)
     # A fraction is a fraction, and a percentage a percentage.
-    assert "71%" in words(of_view({"metrics": {"taskCompletion": {"rate": 0.714}}}))
-    for change, text in ((0.0, "Trend as reported: +0.0%"), (None, "No earlier period to compare with")):
-        completion = {"rate": 71.4, "trend": "+0.0%", "trendPoints": change}
-        assert text in words(of_view(VIEW | {"metrics": VIEW["metrics"] | {"taskCompletion": completion}}))
+    assert "71%" in texts({"rate": 0.714, "trend": None})
+    unchanged = {"rate": 71.4, "trend": "+0.0%"}
+    assert "Trend as reported: +0.0%" in texts(unchanged | {"trendPoints": 0.0})
+    assert "No earlier period to compare with" in texts(unchanged | {"trendPoints": None})
 
 
 def test_errors_come_before_any_figure():
@@ -161,7 +166,7 @@ def shown(monkeypatch):
 
 def large(total, read):
     view = VIEW | {"summary": VIEW["summary"] | {"totalConversations": total}}
-    source = Workspace(view=PromptInsightsView.from_wire(view))
+    source = Workspace(view=view)
     source.conversations = read
     return source
 

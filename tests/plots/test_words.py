@@ -10,7 +10,7 @@ from matplotlib.colors import same_color
 from promptlift import analysis, plots
 from promptlift.errors import FrameError
 from promptlift.frames import production_metrics_table, targets_table, top_issues_table
-from promptlift.plots.theme import SENTIMENT_COLORS
+from promptlift.plots.palette import SENTIMENT_COLORS
 from support.drawn import points, said, words
 from support.hostile import ENCODABLE
 from support.segmented import segmented

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from promptlift import analysis
 from promptlift.plots import theme
-from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed, signed_ticks
+from promptlift.plots.estimates import (
+    draw_differences,
+    draw_estimates,
+    ends_of,
+    fit_points,
+    mark_zero,
+    signed,
+    signed_ticks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,16 +67,11 @@ def benchmark(
     """
     if value not in ("difference", "cost"):
         raise ValueError(f"value must be 'difference' or 'cost', not {value!r}.")
-    table = theme.result_of(data, "benchmark", prices=prices) if prices is None else _priced(data, prices)
+    # Prices count anew also what is already a result.
+    table = analysis.benchmark(data, prices=prices) if prices else theme.result_of(data, "benchmark")
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
     draw = _draw_differences if value == "difference" else _draw_costs
     return theme.finish(ax, table, draw(ax, table, **style), title=title)
-
-
-def _priced(data: Any, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    from promptlift import analysis  # noqa: PLC0415 - only here, the theme calls it otherwise
-
-    return analysis.benchmark(data, prices=prices)
 
 
 def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
@@ -102,10 +106,7 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     )
     records = shown.to_dict("records")
     verdicts, numbers = [f": {_verdict(row)}" for row in records], [_numbers(row) for row in records]
-    beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
-    names = theme.fit_names(ax, list(shown["name"]), beside, most=60)
-    for y, name, verdict, text in zip(rows, names, verdicts, numbers, strict=True):
-        theme.name_row(ax, y, name + verdict, text, boxed=False)
+    theme.write_rows(ax, rows, list(shown["name"]), verdicts, numbers, most=60, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table))
 
 
@@ -113,21 +114,15 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     priced = table["cost_per_conversation"].notna().all() and not table.empty
     cost = table["cost_per_conversation"] if priced else table["input_tokens"] + table["output_tokens"]
     theme.frame_axes(ax, "y")
-    ax.set_xlabel(
-        "Cost of a conversation, in the currency of the prices" if priced else "Tokens of a conversation"
-    )
+    in_currency = "Cost of a conversation, in the currency of the prices"
+    ax.set_xlabel(in_currency if priced else "Tokens of a conversation")
     ax.set_ylabel("Task completion in percent")
     if table.empty:
         theme.show_empty(ax, "Nothing is measured yet", ticks=False)
         return theme.notes_of(table)
-    percent = table.assign(
-        **{
-            name: 100.0 * table[name]
-            for name in ("task_completion", "task_completion_low", "task_completion_high")
-        }
-    )
+    percent = table.assign(**{name: 100.0 * table[name] for name in ends_of(table, "task_completion")})
     color = style.pop("color", None) or theme.palette(ax)[0]
-    theme.draw_estimates(ax, cost, percent, "task_completion", "n", color=color, **style)
+    draw_estimates(ax, cost, percent, "task_completion", "n", color=color, **style)
     most = float(cost.max())
     ax.set_xlim(0.0, 1.08 * most if most > 0 else 1.0)
     low, high = ax.get_ylim()
@@ -144,14 +139,10 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
             (x, row["task_completion"]), xytext=(6 * side, -4 if is_high else 4), textcoords="offset points",
             ha="right" if side < 0 else "left", va="top" if is_high else "bottom", fontsize=7.5, annotation_clip=False,
         )  # fmt: skip
-    notes = (
-        []
-        if priced
-        else [
-            "Not every arm has a price, so tokens are shown; those of different models do not cost the same."
-        ]
+    without = (
+        "Not every arm has a price, so tokens are shown; those of different models do not cost the same."
     )
-    return theme.notes_of(table, *notes, *_caveats(table))
+    return theme.notes_of(table, None if priced else without, *_caveats(table))
 
 
 def _verdict(row: Mapping[Any, Any]) -> str:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from promptlift.analysis.sentences import score_rule
 from promptlift.plots import theme
-from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import ENDS, draw_differences, fit_points, points_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,11 +84,7 @@ def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     ax.set_ylim(-0.4, len(shown) - 0.2)
     counts = [_counts(row) for row in shown.to_dict("records")]
     changed = [f": {change}" for change in shown["change"]]
-    names = theme.fit_names(
-        ax, list(shown[label]), [change + text for change, text in zip(changed, counts, strict=True)]
-    )
-    for y, name, change, text in zip(rows, names, changed, counts, strict=True):
-        theme.name_row(ax, y, name + change, text)
+    theme.write_rows(ax, rows, list(shown[label]), changed, counts)
     if not (facts["n_before"] and facts["n_after"]):
         theme.show_empty(ax, "Nothing to compare: one of the periods has no conversations with insights")
     return theme.notes_of(table, _spans(facts), _rule(facts, len(shown)))

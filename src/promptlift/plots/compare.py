@@ -9,9 +9,16 @@ import pandas as pd
 
 from promptlift.analysis.sentences import outcome_name
 from promptlift.plots import theme
-from promptlift.plots.corrected import corrected_notes, has_corrected
-from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import (
+    corrected_notes,
+    draw_differences,
+    draw_expected,
+    ends_of,
+    fit_points,
+    mark_zero,
+    signed_ticks,
+)
 from promptlift.plots.judge_versions import version_notes
 from promptlift.schema.basis import may_tell
 
@@ -129,15 +136,11 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
         draw_expected(ax, rows, shown["lift_percent_expected"])
         notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     notes += [*corrected_notes(shown, value), *version_notes(facts)]
-    corrected = [f"{value}_corrected{end}" for end in ("", "_low", "_high") if has_corrected(shown, value)]
-    fit_points(ax, shown[[value, f"{value}_low", f"{value}_high", *corrected]])
+    fit_points(ax, shown[ends_of(shown, value)])
     records = shown.to_dict("records")
     verdicts = [f": {_verdict(row)}" for row in records]
     numbers = [_numbers(row, facts) for row in records]
-    beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
-    names = theme.fit_names(ax, list(shown["variant"]), beside, most=60)
-    for y, name, verdict, text in zip(rows, names, verdicts, numbers, strict=True):
-        theme.name_row(ax, y, name + verdict, text, boxed=False)
+    theme.write_rows(ax, rows, list(shown["variant"]), verdicts, numbers, most=60, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table, value))
 
 

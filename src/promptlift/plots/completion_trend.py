@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from promptlift.plots import theme
-from promptlift.plots.corrected import corrected_notes
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import corrected_notes
 from promptlift.plots.judge_versions import mark_versions, verdict_label, version_notes
 from promptlift.plots.periods import draw_periods, has_conversations, lane_height
 

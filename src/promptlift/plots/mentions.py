@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import draw_estimates
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
 from promptlift.words.figures import known
 
@@ -155,9 +156,7 @@ def draw_mentions(
     for place, group in enumerate(groups):
         at = rows + ((len(groups) - 1) / 2 - place) * 0.5 / len(groups)
         points = {"marker": group.marker} | style
-        theme.draw_estimates(
-            ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
-        )
+        draw_estimates(ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points)
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
         legend(ax, groups, totals)
@@ -174,12 +173,9 @@ def _write_rows(
     """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
     of_title = [table[table[label] == title] for title in titles]
     numbers = [_counts(rows, compared=compared, short=not outcomes) for rows in of_title]
-    names = theme.fit_names(ax, titles, numbers)
-    for place, (rows, name, right) in enumerate(zip(of_title, names, numbers, strict=True)):
-        first = rows.iloc[0]
-        spread = 0.0 if not compared else 0.24
-        y = len(titles) - 1 - place + spread
-        theme.name_row(ax, y, name, right, above=17 if outcomes else 7, boxed=False)
+    at = np.arange(len(titles))[::-1] + (0.24 if compared else 0.0)
+    theme.write_rows(ax, at, titles, [""] * len(titles), numbers, above=17 if outcomes else 7, boxed=False)
+    for y, first in zip(at, (rows.iloc[0] for rows in of_title), strict=True):
         if outcomes and known(first["n_rated"]):
             completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "

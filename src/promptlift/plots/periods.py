@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from promptlift.analysis.periods import last_period_end
 from promptlift.plots import theme
-from promptlift.plots.corrected import draw_raw_and_corrected
+from promptlift.plots.estimates import draw_estimates, ends_of
 from promptlift.plots.legends import legend, legend_rows
 
 if TYPE_CHECKING:
@@ -181,24 +181,13 @@ def _draw_groups(
         shift = 0.0 if len(days) > _MANY_PERIODS else (place - (len(groups) - 1) / 2) * 0.11 * step
         rows = group.rows
         if base:
-            ends = [f"{estimate}{kind}{end}" for kind in ("", "_corrected") for end in ("", "_low", "_high")]
-            rows = rows.assign(**{name: rows[name] + base for name in ends if name in rows})
+            rows = rows.assign(**{name: rows[name] + base for name in ends_of(rows, estimate)})
         # The line connects only periods with enough conversations.
         line = rows[estimate].where(rows[n] >= theme.FEW)
         ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
-        points = {"marker": group.marker} | style
-        ribbon = len(days) > _MANY_PERIODS
-        draw_raw_and_corrected(
-            ax,
-            days + shift,
-            rows,
-            estimate,
-            n,
-            beside=(-0.025 * step, 0.025 * step),
-            color=group.color,
-            ribbon=ribbon,
-            **points,
-        )
+        points = {"marker": group.marker, "color": group.color, "ribbon": len(days) > _MANY_PERIODS} | style
+        beside = (-0.025 * step, 0.025 * step)
+        draw_estimates(ax, days + shift, rows, estimate, n, beside=beside, **points)
 
 
 def _draw_counts(

@@ -11,7 +11,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Rectangle
 
 from promptlift.plots import theme
-from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis, signed
+from promptlift.plots.estimates import ENDS, draw_differences, fit_points, points_axis, signed
+from promptlift.plots.palette import PALETTE
+from promptlift.words.names import columns_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,8 +102,8 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
     ax.set_xlim(-0.5, right + 0.5)
     ax.set_ylim(bottom + 0.5, -0.5 - _HEAD)
     worse, better = color or (
-        theme.PALETTE[3],
-        theme.PALETTE[0] if not theme.is_dark(ax) else theme.PALETTE[5],
+        PALETTE[3],
+        PALETTE[0] if not theme.is_dark(ax) else PALETTE[5],
     )
     background = ax.get_facecolor()
     colors = LinearSegmentedColormap.from_list("difference", [worse, background, better])
@@ -146,8 +148,7 @@ def _draw_dots(
         draw_differences(ax, at, rows, "n", color=tone)
         names = ["all pairs"] if part == "all" else list(rows[part])
         numbers = [_pairs_in_words(row) for row in rows.to_dict("records")]
-        for place, name, text in zip(at, theme.fit_names(ax, names, numbers), numbers, strict=True):
-            theme.name_row(ax, place, name, text)
+        theme.write_rows(ax, at, names, [""] * len(rows), numbers)
         y = float(at[-1])
         drawn.append(rows[ENDS])
     fit_points(ax, *drawn)
@@ -219,7 +220,7 @@ def _wrapped(names: list[str], width: int, most: int) -> list[str]:
 
 
 def _lines(text: str, width: int, most: int) -> str:
-    if theme.columns_of(text) > 1.5 * len(text):
+    if columns_of(text) > 1.5 * len(text):
         width //= 2
     return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder="…"))
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from promptlift.plots import theme
-from promptlift.plots.differences import signed_ticks
+from promptlift.plots.estimates import draw_estimates, signed_ticks
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def search(
     _draw_best(ax, table, groups[0].color if color is None else color)
     for group in groups:
         own: dict[str, Any] = {"marker": group.marker, "markersize": 6.0} | style
-        theme.draw_estimates(
+        draw_estimates(
             ax, group.rows["conversations"], group.rows, "points", "n_pairs", color=group.color, **own
         )
     _mark_generations(ax, table)

@@ -10,11 +10,17 @@ from promptlift.analysis.mentions import check_top
 from promptlift.analysis.reading import agreement_of
 from promptlift.analysis.sentences import outcome_name, score_rule
 from promptlift.plots import theme
-from promptlift.plots.corrected import corrected_notes, has_corrected
-from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import (
+    corrected_notes,
+    draw_differences,
+    ends_of,
+    fit_points,
+    has_corrected,
+    mark_zero,
+    signed_ticks,
+)
 from promptlift.plots.judge_versions import version_notes
-from promptlift.plots.user_text import distinct_names
 from promptlift.schema.basis import may_say_clearly, may_tell
 from promptlift.words.figures import known
 
@@ -114,10 +120,9 @@ def _draw_rows(ax: Axes, shown: pd.DataFrame, **style: Any) -> None:
     signed_ticks(ax)
     mark_zero(ax)
     draw_differences(ax, rows, shown, "n", value="difference_points", **style)
-    ends = [f"difference_points{kind}{end}" for kind in ("", "_corrected") for end in ("", "_low", "_high")]
-    fit_points(ax, shown[[name for name in ends if name in shown]])
+    fit_points(ax, shown[ends_of(shown, "difference_points")])
     records = shown.to_dict("records")
-    names = distinct_names([f"{row['column']}: {row['segment']}" for row in records], _NAME_WIDTH)
+    names = theme.distinct_names([f"{row['column']}: {row['segment']}" for row in records], _NAME_WIDTH)
     for name, row, y in zip(names, records, rows, strict=True):
         said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)

@@ -11,7 +11,9 @@ from promptlift.analysis.drill_down import SCORE_MARK
 from promptlift.analysis.sentiments import kinds_of
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.estimates import draw_estimates
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
+from promptlift.plots.palette import SENTIMENT_COLORS
 from promptlift.plots.periods import RATES, SCORES, Scale, draw_periods, has_conversations, lane_height
 from promptlift.words.figures import signed
 
@@ -214,7 +216,7 @@ def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> the
     given = color.get(label) if isinstance(color, dict) else color
     if isinstance(given, list | tuple):
         given = given[place % len(given)]
-    own_color = given or theme.SENTIMENT_COLORS[label]
+    own_color = given or SENTIMENT_COLORS[label]
     return theme.Group(_estimates(table, label), label, own_color, _MARKERS[label])
 
 
@@ -260,9 +262,7 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
         for place, group in enumerate(groups):
             at = np.arange(size) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)
             points = {"marker": group.marker} | style
-            theme.draw_estimates(
-                ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
-            )
+            draw_estimates(ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points)
         legend(ax, groups, sizes)
     missing = int(table.loc[shown, "n_missing"].sum() / size)
     return theme.notes_of(
@@ -277,7 +277,7 @@ def _sizes(groups: Sequence[theme.Group]) -> list[int]:
 def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) -> None:
     for place, label in enumerate(table["sentiment"].astype("str")):
         given = color.get(label) if isinstance(color, dict) else color
-        own_color = given or theme.SENTIMENT_COLORS.get(label, theme.SENTIMENT_COLORS["neutral"])
+        own_color = given or SENTIMENT_COLORS.get(label, SENTIMENT_COLORS["neutral"])
         row = table.iloc[[place]]
         ax.barh(
             place,
@@ -287,4 +287,4 @@ def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) 
             alpha=0.4 if theme.is_dark(ax) else 0.22,
             linewidth=0,
         )
-        theme.draw_estimates(ax, [place], row, "share", "total", color=own_color, horizontal=True, **style)
+        draw_estimates(ax, [place], row, "share", "total", color=own_color, horizontal=True, **style)

@@ -8,14 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.plots import theme
-from promptlift.plots.differences import (
-    ENDS,
-    draw_differences,
-    draw_expected,
-    fit_points,
-    points_axis,
-    signed,
-)
+from promptlift.plots.estimates import ENDS, draw_differences, draw_expected, fit_points, points_axis, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,10 +89,8 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     records = shown.to_dict("records")
     when = [f", applied {row['applied_at']:%d %b %Y}: simulated" for row in records]
     predicted = [_predicted(row) for row in records]
-    beside = [date + text for date, text in zip(when, predicted, strict=True)]
-    names = theme.fit_names(ax, list(shown["name"].fillna(shown["variant_id"])), beside)
-    for row, y, name, date, text in zip(records, rows, names, when, predicted, strict=True):
-        theme.name_row(ax, y + 1, name + date, text)
+    theme.write_rows(ax, rows + 1, list(shown["name"].fillna(shown["variant_id"])), when, predicted)
+    for row, y in zip(records, rows, strict=True):
         theme.name_row(ax, y, "in production (observational)", _observed(row))
     return theme.notes_of(table, *_notes(shown, table, facts))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.plots import theme
-from promptlift.plots.differences import draw_differences, fit_points, points_axis
+from promptlift.plots.estimates import draw_differences, fit_points, points_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,10 +65,7 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
     records = result.to_dict("records")
     changes = [f": {row['change'] if isinstance(row['change'], str) else 'not measured'}" for row in records]
     numbers = [_numbers(row) for row in records]
-    beside = [change + text for change, text in zip(changes, numbers, strict=True)]
-    names = theme.fit_names(ax, list(result["target"]), beside, most=60)
-    for y, name, change, text in zip(rows, names, changes, numbers, strict=True):
-        theme.name_row(ax, y, name + change, text)
+    theme.write_rows(ax, rows, list(result["target"]), changes, numbers, most=60)
     return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -19,11 +19,9 @@ from matplotlib.textpath import text_to_path
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import basis_note, facts_of
-from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
-from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS, slots_of
-from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
-from promptlift.words.names import in_a_sentence
+from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, slots_of
+from promptlift.words.names import distinct_lines, in_a_sentence, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,63 +29,12 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation, Text
     from numpy.typing import NDArray
 
-__all__ = [
-    "FEW",
-    "MARKERS",
-    "MAX_GROUPS",
-    "PALETTE",
-    "SENTIMENT_COLORS",
-    "WIDTH",
-    "Group",
-    "columns_of",
-    "distinct_names",
-    "draw_estimates",
-    "escaped",
-    "finish",
-    "fit_names",
-    "foreground",
-    "frame_axes",
-    "frame_rows",
-    "groups_of",
-    "hold_width",
-    "inches_wide",
-    "is_dark",
-    "lines_of",
-    "mark_rehearsal",
-    "name_row",
-    "new_axes",
-    "not_counted",
-    "notes_of",
-    "palette",
-    "plain",
-    "points_wide",
-    "precomputed",
-    "result_of",
-    "show_empty",
-    "texts_of",
-    "write_in_row",
-    "write_title",
-]
-
-# A column that only the result of the analysis has: tables from a workspace have a name too.
+# A column that only the result of an analysis has, where the workspace has a table of the same name.
 _RESULT_COLUMNS = {
     "benchmark": "acceptable",
-    "changes": "difference_low",
-    "compare": "verdict",
-    "completion_trend": "rate_low",
-    "issues": "share_low",
-    "search": "best_low",
-    "segments": "difference_points_low",
-    "sentiment_distribution": "share_low",
-    "sentiment_trend": "negative_low",
-    "persona_scenario_heatmap": "difference_low",
     "production_metrics": "got_worse",
-    "simulated_vs_production": "difference_low",
     "targets": "difference",
     "top_issues": "lost_points",
-    "topics": "share_low",
-    "variant_confidence": "reached",
-    "variant_lift": "low_unbounded",
 }
 FEW = 5
 # Of every figure, in inches.
@@ -107,6 +54,21 @@ class Group:
     name: str | None
     color: Any
     marker: str = MARKERS[0]
+
+
+def plain(text: Any, width: int = 40) -> str:
+    """Return a text from outside as one line, cut to ``width``, without mathematics or control characters."""
+    return escaped(in_a_sentence(one_line(text, width)))
+
+
+def distinct_names(names: Sequence[Any], width: int) -> list[str]:
+    """Return names as `plain` does, but cut by what tells them apart, so that different names stay different."""
+    return [escaped(in_a_sentence(name)) for name in distinct_lines(names, width)]
+
+
+def escaped(line: str) -> str:
+    """Return a text that matplotlib does not read as mathematics."""
+    return line.replace("$", r"\$") or "(empty)"
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
@@ -144,18 +106,10 @@ def palette(ax: Axes) -> tuple[str, ...]:
     return PALETTE_ON_DARK if is_dark(ax) else PALETTE
 
 
-def precomputed(data: Any, name: str) -> TypeGuard[pd.DataFrame]:
-    """Return whether ``data`` is already the result of the analysis of this name."""
-    return (
-        isinstance(data, pd.DataFrame)
-        and facts_of(data).get("table") == name
-        and _RESULT_COLUMNS[name] in data.columns
-    )
-
-
 def result_of(data: Any, name: str, *others: Any, **options: Any) -> pd.DataFrame:
     """Return ``data`` when it is already the result of the analysis of this name, else compute it."""
-    if precomputed(data, name):
+    is_result = isinstance(data, pd.DataFrame) and facts_of(data).get("table") == name
+    if is_result and (name not in _RESULT_COLUMNS or _RESULT_COLUMNS[name] in data.columns):
         return data
     result: pd.DataFrame = getattr(analysis, name)(data, *others, **options)
     return result
@@ -209,73 +163,6 @@ def groups_of(
         own_color, marker = given or colors[slots[place]], MARKERS[slots[place] % len(MARKERS)]
         groups.append(Group(table[codes == code], shown_names[place], own_color, marker))
     return groups, note, np.isin(codes, kept)
-
-
-def draw_estimates(
-    ax: Axes,
-    at: Any,
-    table: pd.DataFrame,
-    estimate: str,
-    n: str,
-    *,
-    color: Any,
-    horizontal: bool = False,
-    ribbon: bool = False,
-    **style: Any,
-) -> None:
-    """Draw estimates with their intervals; points are hollow and pale below ``FEW``.
-
-    Parameters
-    ----------
-    ax
-        Axes to draw on.
-    at
-        Position of each row on the other axis.
-    table
-        Rows with ``estimate`` and its bounds ``…_low`` and ``…_high``; rows without an estimate are skipped.
-    estimate, n
-        Columns of the estimate and of its number of conversations.
-    color
-        Colour of points and whiskers.
-    horizontal
-        Whether the estimates run along x.
-    ribbon
-        Whether a ribbon shows the intervals instead of whiskers; a row without neighbours keeps its whisker.
-    style
-        Properties of the points (``Line2D``).
-    """
-    value, low, high = (table[f"{estimate}{end}"].to_numpy(np.float64) for end in ("", "_low", "_high"))
-    at, count = np.asarray(at, np.float64), table[n].to_numpy(np.float64)
-    known = ~np.isnan(value)
-    lines = ax.hlines if horizontal else ax.vlines
-    dense = ribbon or len(value) > 100
-    whiskers = known
-    if ribbon:
-        ax.fill_between(at, low, high, where=known, color=color, alpha=0.22, linewidth=0)
-        beside = np.concatenate([[False], known, [False]])
-        whiskers = known & ~beside[:-2] & ~beside[2:]
-    points: dict[str, Any] = (
-        {"marker": "o", "markersize": 2.5 if ribbon else 3.5 if dense else 5.5, "zorder": 3}
-        | style
-        | {"linestyle": "none"}
-    )
-    for enough, strength, face in ((True, 0.75, color), (False, 0.4, ax.get_facecolor())):
-        chosen = known & ((count >= FEW) == enough)
-        if not chosen.any():
-            continue
-        with_whisker = chosen & whiskers
-        lines(
-            at[with_whisker],
-            low[with_whisker],
-            high[with_whisker],
-            color=color,
-            alpha=strength,
-            linewidth=1.0 if dense else 1.6,
-        )
-        xy = (value[chosen], at[chosen]) if horizontal else (at[chosen], value[chosen])
-        ax.plot(*xy, color=color, markerfacecolor=face, markeredgecolor=color, **points)
-    x, y = (value, at) if horizontal else (at, value)
-    record_marks(ax, x[known], y[known], table[known], estimate)
 
 
 def frame_axes(ax: Axes, grid: Literal["x", "y"]) -> None:
@@ -337,6 +224,39 @@ def write_in_row(
         text, (x, y), xycoords=ax.get_yaxis_transform(), xytext=(0, above), textcoords="offset points",
         ha="right" if x else "left", va="bottom", fontsize=size, annotation_clip=False, bbox=box,
     )  # fmt: skip
+
+
+def write_rows(
+    ax: Axes,
+    rows: Iterable[float],
+    names: Sequence[Any],
+    verdicts: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    most: int = 80,
+    **style: Any,
+) -> None:
+    """Write the name and the verdict of each row above it and its numbers at the right, names cut so that they fit.
+
+    Parameters
+    ----------
+    ax
+        Axes with the rows along y.
+    rows
+        Position of each row.
+    names
+        Names from outside; different ones stay different.
+    verdicts, numbers
+        What follows the name, and what is at the right.
+    most
+        Columns of the longest name.
+    style
+        As for `name_row`.
+    """
+    beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
+    fitting = fit_names(ax, names, beside, most=most)
+    for y, name, verdict, text in zip(rows, fitting, verdicts, numbers, strict=True):
+        name_row(ax, y, name + verdict, text, **style)
 
 
 def mark_rehearsal(ax: Axes, table: pd.DataFrame) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.plots import theme
+from promptlift.plots.estimates import draw_estimates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,22 +53,16 @@ def top_issues(
         theme.show_empty(ax, "Nothing to show", ticks=False)
     else:
         _draw(ax, result, {"color": theme.palette(ax)[0]} | style)
-    return theme.finish(
-        ax,
-        result,
-        theme.notes_of(result, note if result["impact_points"].notna().any() else None),
-        title=title,
-    )
+    notes = theme.notes_of(result, note if result["impact_points"].notna().any() else None)
+    return theme.finish(ax, result, notes, title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, points: dict[str, Any]) -> None:
     rows = np.arange(len(table), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(table) - 0.2)
-    theme.draw_estimates(ax, rows, table, "impact_points", "n", horizontal=True, **points)
+    draw_estimates(ax, rows, table, "impact_points", "n", horizontal=True, **points)
     numbers = [theme.plain(_numbers(row), 60) for row in table.to_dict("records")]
-    names = theme.fit_names(ax, table["issue"].tolist(), numbers, most=60)
-    for y, name, text in zip(rows, names, numbers, strict=True):
-        theme.name_row(ax, y, name, text, above=8)
+    theme.write_rows(ax, rows, table["issue"].tolist(), [""] * len(table), numbers, most=60, above=8)
 
 
 def _numbers(row: dict[Any, Any]) -> str:

@@ -10,9 +10,10 @@ from matplotlib.ticker import MaxNLocator
 
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
 from promptlift.plots import theme, variant_captions
-from promptlift.plots.differences import mark_zero, signed_ticks
+from promptlift.plots.estimates import mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
 from promptlift.plots.legends import legend
+from promptlift.plots.palette import MARKERS
 from promptlift.schema.results import CONFIDENCE_METHODS
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def variant_confidence(
             rows,
             theme.plain(rows["optimization_id"].iloc[0], 28),
             tones[place % len(tones)],
-            theme.MARKERS[place % len(theme.MARKERS)],
+            MARKERS[place % len(MARKERS)],
         )
         for place, rows in enumerate(runs)
     ]
