@@ -6,7 +6,7 @@ import pytest
 
 from promptlift.cli.reporting import period_of, report
 from promptlift.errors import ConfigError, NotFound
-from promptlift.report.renderers import suffixes
+from promptlift.report.renderers import SUFFIXES
 from support.report_numbers import pdf_can_be_written
 from support.report_page import read_page
 from support.sentences import REPORT
@@ -36,7 +36,7 @@ def names(lift):
 
 
 def test_every_format_is_written_in_a_folder_that_is_made(base_url, names, tmp_path, capsys):
-    for ending in suffixes():
+    for ending in SUFFIXES:
         if ending == ".pdf" and not pdf_can_be_written():
             continue
         out = tmp_path / "new" / f"r{ending}"

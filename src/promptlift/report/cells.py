@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -27,12 +27,10 @@ from promptlift.report.formatting import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptlift.report.document import Cell, Document, Headline, Kind
+    from promptlift.report.document import Cell, Document, Field, Headline, Kind
 
 __all__ = [
     "FORMATTERS",
-    "PlainColumn",
-    "PlainTable",
     "formatted",
     "heading",
     "parts_of",
@@ -50,25 +48,6 @@ FORMATTERS: Final[dict[str, Callable[[float], str]]] = {
     "points": points,
     "number": plain_number,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PlainColumn:
-    """A column of single values: text, whole number, number or time in UTC."""
-
-    key: str
-    label: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class PlainTable:
-    """A table without compound cells: an interval is three columns, a part two."""
-
-    name: str
-    title: str
-    columns: tuple[PlainColumn, ...]
-    rows: tuple[tuple[str | int | float | datetime | None, ...], ...]
 
 
 def heading(column: Column) -> str:
@@ -113,8 +92,8 @@ def value_of(number: Headline) -> str:
     return parts_of(number.estimate, number.kind)[0]
 
 
-def plain(table: Table) -> PlainTable:
-    """Split compound cells into plain columns."""
+def plain(table: Table) -> Table:
+    """Split compound cells into columns of single values: an interval into three, a part into two."""
     columns = tuple(part for column in table.columns for part in _plain_columns(column))
     rows = tuple(
         tuple(
@@ -124,32 +103,29 @@ def plain(table: Table) -> PlainTable:
         )
         for row in table.rows
     )
-    return PlainTable(table.name, table.title, columns, rows)
+    return replace(table, columns=columns, rows=rows)
 
 
-def _plain_columns(column: Column) -> Iterator[PlainColumn]:
-    label = column.label.replace("\u00ad", "")
-    if column.kind == "part":
-        yield PlainColumn(column.key, label, "count")
-        yield PlainColumn(f"{column.key}_of", f"{label}: of", "count")
+def _plain_columns(column: Column) -> Iterator[Column]:
+    label, key, kind = column.label.replace("\u00ad", ""), column.key, column.kind
+    if kind == "part":
+        yield Column(key, label, "count")
+        yield Column(f"{key}_of", f"{label}: of", "count")
         return
-    yield PlainColumn(column.key, f"{label} (UTC)" if column.kind in {"day", "time"} else label, column.kind)
+    yield Column(key, f"{label} (UTC)" if kind in {"day", "time"} else label, kind)
     if column.level:
-        yield PlainColumn(f"{column.key}_low", f"{label}: {column.level}% from", column.kind)
-        yield PlainColumn(f"{column.key}_high", f"{label}: {column.level}% to", column.kind)
+        yield Column(f"{key}_low", f"{label}: {column.level}% from", kind)
+        yield Column(f"{key}_high", f"{label}: {column.level}% to", kind)
 
 
-def _plain_cells(cell: Cell, column: Column) -> tuple[str | int | float | datetime | None, ...]:
+def _plain_cells(cell: Cell, column: Column) -> tuple[Cell, ...]:
     if column.kind == "part":
         return (cell.hits, cell.total) if isinstance(cell, Part) else (None, None)
     if column.level:
         estimate = cell if isinstance(cell, Estimate) else Estimate(math.nan)
-        return tuple(
-            None if math.isnan(end) else end for end in (estimate.value, estimate.low, estimate.high)
-        )
-    if isinstance(cell, Estimate | Part) or (isinstance(cell, float) and math.isnan(cell)):
-        return (None,)
-    return (cell,)
+        ends = (estimate.value, estimate.low, estimate.high)
+        return tuple(None if math.isnan(end) else end for end in ends)
+    return (None if isinstance(cell, float) and math.isnan(cell) else cell,)
 
 
 def tables_of(document: Document) -> tuple[Table, ...]:
@@ -161,39 +137,47 @@ def tables_of(document: Document) -> tuple[Table, ...]:
 
 
 def _headline_table(document: Document) -> Table:
-    columns = (
-        Column("prompt", "Prompt"),
-        Column("measure", "Measure"),
-        Column("unit", "Unit"),
-        Column("value", "Value", "number", 95),
-        Column("hits", "Counted", "count"),
-        Column("n", "Conversations", "count"),
+    numbers = [(group.name, number) for group in document.headlines for number in group.numbers]
+
+    def counted(number: Headline) -> tuple[int | None, int | None]:
+        basis = number.basis
+        return (basis.hits, basis.total) if isinstance(basis, Part) else (None, basis)
+
+    return Table.of(
+        "headline",
+        "Headline numbers",
+        numbers,
+        (Column("prompt", "Prompt"), lambda row: row[0]),
+        (Column("measure", "Measure"), lambda row: row[1].label),
+        (Column("unit", "Unit"), lambda row: row[1].kind),
+        (Column("value", "Value", "number", 95), lambda row: row[1].estimate),
+        (Column("hits", "Counted", "count"), lambda row: counted(row[1])[0]),
+        (Column("n", "Conversations", "count"), lambda row: counted(row[1])[1]),
     )
-    rows: list[tuple[Cell, ...]] = []
-    for group in document.headlines:
-        for number in group.numbers:
-            basis = number.basis
-            hits, n = (basis.hits, basis.total) if isinstance(basis, Part) else (None, basis)
-            rows.append((group.name, number.label, number.kind, number.estimate, hits, n))
-    return Table("headline", "Headline numbers", columns, tuple(rows))
 
 
 def _example_table(document: Document) -> Table:
+    """Return a row for each message of each example; of a redacted report, for each example."""
     shown = [one for section in document.sections for one in section.transcripts]
-    compared = len(document.headlines) > 1
     has_turns = any(one.turns for one in shown)
-    columns = [Column("example", "Example", "count"), Column("conversation_id", "Conversation")]
-    columns += [Column("prompt", "Prompt")] if compared else []
-    columns += [Column("outcome", "Outcome"), Column("started_at", "Started", "time")]
-    if has_turns:
-        columns += [Column("role", "Role"), Column("sent_at", "Sent", "time")]
-        columns += [Column("text", "Text"), Column("cut", "Omitted")]
-    rows: list[tuple[Cell, ...]] = []
-    for number, one in enumerate(shown, 1):
-        prompt = (one.prompt,) if compared else ()
-        named = (number, one.conversation_id, *prompt, one.outcome, one.started_at)
-        if has_turns:
-            rows += [(*named, turn.role, turn.at, turn.content, omitted(turn.cut)) for turn in one.turns]
-        else:
-            rows.append(named)
-    return Table("examples", "Examples", tuple(columns), tuple(rows))
+    fields: list[Field] = [
+        (Column("example", "Example", "count"), lambda row: row[0]),
+        (Column("conversation_id", "Conversation"), lambda row: row[1].conversation_id),
+        (Column("prompt", "Prompt"), lambda row: row[1].prompt),
+        (Column("outcome", "Outcome"), lambda row: row[1].outcome),
+        (Column("started_at", "Started", "time"), lambda row: row[1].started_at),
+        (Column("role", "Role"), lambda row: row[2].role),
+        (Column("sent_at", "Sent", "time"), lambda row: row[2].at),
+        (Column("text", "Text"), lambda row: row[2].content),
+        (Column("cut", "Omitted"), lambda row: omitted(row[2].cut)),
+    ]
+    if not has_turns:
+        del fields[5:]
+    if len(document.headlines) <= 1:
+        del fields[2]
+    rows = [
+        (number, one, turn)
+        for number, one in enumerate(shown, 1)
+        for turn in (one.turns if has_turns else (None,))
+    ]
+    return Table.of("examples", "Examples", rows, *fields)

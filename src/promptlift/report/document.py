@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from promptlift.display.turn import Turn
 
@@ -23,6 +23,7 @@ __all__ = [
     "Column",
     "Document",
     "Estimate",
+    "Field",
     "Figure",
     "Headline",
     "HeadlineGroup",
@@ -70,6 +71,11 @@ class Part:
 
     hits: int
     total: int
+
+    @classmethod
+    def of(cls, row: Any, hits: str, total: str) -> Part:
+        """Read two columns of a row."""
+        return cls(int(row[hits]), int(row[total]))
 
 
 Cell = str | int | float | datetime | Estimate | Part | None
@@ -138,6 +144,10 @@ class Column:
     level: int | None = None
 
 
+Field = tuple[Column, "Callable[[Any], Cell]"]
+"""A column of a table, and what it shows of a row of data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A small table.
@@ -157,6 +167,14 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
+
+    @classmethod
+    def of(cls, name: str, title: str, rows: Iterable[Any], *fields: Field, folded: bool = False) -> Table:
+        """Make a table of rows of data, each column beside what it shows of a row."""
+        columns = tuple(column for column, _ in fields)
+        return cls(
+            name, title, columns, tuple(tuple(shown(row) for _, shown in fields) for row in rows), folded
+        )
 
 
 @dataclass(frozen=True, slots=True)

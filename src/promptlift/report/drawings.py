@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from promptlift.report.document import Width
 
-__all__ = ["INK", "paint_issues", "paint_lift", "paint_sentiment", "paint_trend"]
+__all__ = ["INK", "paint"]
 
 INK: Final = "#1c2430"
 """Colour of texts and lines: that of the page on a light screen."""
@@ -46,33 +46,28 @@ _GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
 _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
 
 
-def paint_trend(table: pd.DataFrame, width: Width) -> str:
-    """Draw the result of ``analysis.completion_trend``."""
-    height = lane_height(_groups(table)) - 0.8
-    # The narrow one has no label at the axis: its title says what is drawn.
-    left = {"wide": 1.2, "narrow": 0.9}[width]
-    return _paint("trend", plots.completion_trend, table, width, height, left, _DATES)
+def paint(name: str, table: pd.DataFrame, width: Width) -> str:
+    """Draw the trend, the sentiment or the issues (the results of their analyses), or the lift of ``lift.variants``.
 
-
-def paint_sentiment(table: pd.DataFrame, width: Width) -> str:
-    """Draw the result of ``analysis.sentiment_distribution``."""
-    height = (2.0 + 0.3 * _groups(table)) * table["sentiment"].nunique() / 3
-    return _paint("sentiment", plots.sentiment_distribution, table, width, height, 1.05)
-
-
-def paint_issues(table: pd.DataFrame, width: Width) -> str:
-    """Draw the result of ``analysis.issues``."""
-    groups = _groups(table)
-    height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
-    return _paint("issues", plots.issues, table, width, height, 0.2)
-
-
-def paint_lift(table: pd.DataFrame, width: Width) -> str:
-    """Draw the variants of one optimization, as returned by ``lift.variants``."""
+    The sizes are in inches: the height of the axes, the space at their left, and what is needed below them beside a line of
+    tick labels and the axis label.
+    """
+    if name == "trend":
+        # The narrow one has no label at the axis: its title says what is drawn.
+        left = {"wide": 1.2, "narrow": 0.9}[width]
+        return _paint(
+            name, plots.completion_trend, table, width, lane_height(_groups(table)) - 0.8, left, _DATES
+        )
+    if name == "sentiment":
+        height = (2.0 + 0.3 * _groups(table)) * table["sentiment"].nunique() / 3
+        return _paint(name, plots.sentiment_distribution, table, width, height, 1.05)
+    if name == "issues":
+        groups = _groups(table)
+        height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
+        return _paint(name, plots.issues, table, width, height, 0.2)
     measured = table[table["lift"].notna()]
-    panels = measured["stage"].astype("str").nunique()
-    height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * panels
-    return _paint("lift", plots.variant_lift, table, width, height, 0.2)
+    height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * measured["stage"].astype("str").nunique()
+    return _paint(name, plots.variant_lift, table, width, height, 0.2)
 
 
 def _groups(table: pd.DataFrame) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -19,6 +20,7 @@ from promptlift.analysis.reading import (
     weakest_agreement,
 )
 from promptlift.errors import FrameError, NotFound
+from promptlift.report.document import Column
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
 from promptlift.words.names import distinct_lines
@@ -26,11 +28,13 @@ from promptlift.words.names import distinct_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
+    from promptlift.report.document import Field
     from promptlift.report.period import Window
 
 __all__ = [
     "GROUP",
     "MAX_OPTIMIZATIONS",
+    "PROMPT",
     "Material",
     "Provenance",
     "gather",
@@ -41,6 +45,8 @@ __all__ = [
 ]
 
 GROUP: Final = "prompt"
+PROMPT: Final[Field] = (Column("prompt", "Prompt"), itemgetter(GROUP))
+"""The field that names the prompt of a row."""
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
 _HINT: Final = "Read the table with lift.conversations(prompt_id=…, insights=True)."
 _NAME_CHARS: Final = 400
@@ -110,9 +116,15 @@ class Material:
             (name for name, prompt in self.prompts.items() if prompt.get("prompt_id") == prompt_id), "–"
         )
 
-    def naming(self, prompt: Any) -> tuple[Any, ...]:
-        """Return what names the prompt of a row when there are several prompts, else nothing."""
-        return (prompt,) if self.compared else ()
+    def naming(self, field: Field) -> tuple[Field, ...]:
+        """Return the field that names the prompt of a row when there are several prompts, else nothing."""
+        return (field,) if self.compared else ()
+
+    def groups(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+        """Return the rows of each prompt of a result by its name."""
+        if not self.compared:
+            return [(self.names[0], table)]
+        return [(name, table[table[GROUP] == name]) for name in dict.fromkeys(table[GROUP])]
 
     @property
     def compared(self) -> bool:

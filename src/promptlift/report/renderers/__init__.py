@@ -1,66 +1,54 @@
-"""One module per format: its ``FORMATS`` maps file name suffixes to functions that render a document to bytes.
+"""One module per format, each with ``render``, which renders a document to bytes.
 
 A module may have ``check``, which raises when the format cannot be written on this machine; it is called before
-anything is read. A new format is a new module here and nothing else.
+anything is read.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from promptlift.report.document import Document
 
-__all__ = ["Renderer", "renderer_for", "suffixes"]
+    Renderer = Callable[[Document], bytes]
 
+__all__ = ["SUFFIXES", "renderer_for"]
 
-class Renderer(Protocol):
-    """Renders a document to the bytes of a file."""
-
-    def __call__(self, document: Document, /) -> bytes:
-        """Return the bytes of the file, the same for the same document.
-
-        Everything in the document may be hostile. May raise ``MissingExtra``; heavy imports belong here.
-        """
-        ...
-
-
-def suffixes() -> tuple[str, ...]:
-    """Return the file name suffixes of all formats."""
-    return tuple(sorted(_modules()))
+SUFFIXES: Final = {
+    ".htm": "html",
+    ".html": "html",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".pdf": "pdf",
+    ".xlsx": "xlsx",
+}
+"""The module of each file name suffix."""
 
 
 def renderer_for(path: Path) -> Renderer:
-    """Return the renderer for the suffix of a file name.
+    """Return what renders a document for the suffix of a file name, the same bytes for the same document.
+
+    Everything in the document may be hostile.
 
     Raises
     ------
     ConfigError
         When there is no such format (the message lists all), or it cannot be written on this machine.
     """
-    suffix = path.suffix.lower()
-    if (found := _modules().get(suffix)) is None:
+    if (name := SUFFIXES.get(path.suffix.lower())) is None:
         kind = f"a {path.suffix} file" if path.suffix else "a file without a suffix"
         raise ConfigError(
-            f"A report cannot be written as {kind} ({path.name!r}). Supported: {', '.join(suffixes())}."
+            f"A report cannot be written as {kind} ({path.name!r}). Supported: {', '.join(SUFFIXES)}."
         )
-    if hasattr(found, "check"):
-        found.check()
-    renderer: Renderer = found.FORMATS[suffix]
-    return renderer
-
-
-@cache
-def _modules() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        found.update(dict.fromkeys(module.FORMATS, module))
-    return found
+    module = import_module(f"{__name__}.{name}")
+    if hasattr(module, "check"):
+        module.check()
+    render: Renderer = module.render
+    return render

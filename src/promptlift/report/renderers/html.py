@@ -14,13 +14,11 @@ from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jinja2 import Environment
 
     from promptlift.report.document import Cell, Document, Headline, Kind, Logo, Width
 
-__all__ = ["FORMATS", "page"]
+__all__ = ["page", "render"]
 
 _COLOR: Final = re.compile(r"(?<=: )#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 _ENDS: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0)}
@@ -53,11 +51,9 @@ def page(document: Document, *, paged: bool = False) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _render(document: Document) -> bytes:
+def render(document: Document) -> bytes:
+    """Render a document."""
     return page(document).encode("utf-8")
-
-
-FORMATS: dict[str, Callable[[Document], bytes]] = {".html": _render, ".htm": _render}
 
 
 def _follow_page(drawings: dict[str, dict[Width, str]]) -> str:

@@ -10,11 +10,11 @@ from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from promptlift.report.document import Document, Section, Table, Transcript
 
-__all__ = ["FORMATS", "escape"]
+__all__ = ["escape", "render"]
 
 # Characters with a meaning in Markdown, in GitHub's extensions or in formulas. Entities are used where a backslash could
 # start a formula.
@@ -54,7 +54,8 @@ def _inert(found: re.Match[str]) -> str:
     return _ENTITIES.get(mark) or (mark if mark in _PLAIN else f"\\{mark}")
 
 
-def _render(document: Document) -> bytes:
+def render(document: Document) -> bytes:
+    """Render a document."""
     lines = [f"# {escape(document.title) or 'Report'}", ""]
     if document.subtitle:
         lines += [escape(document.subtitle), ""]
@@ -74,9 +75,6 @@ def _render(document: Document) -> bytes:
         lines += _section(section)
     lines += ["---", "", escape(document.footer), ""]
     return "\n".join(lines).encode("utf-8", "replace")
-
-
-FORMATS: dict[str, Callable[[Document], bytes]] = {".md": _render, ".markdown": _render}
 
 
 def _section(section: Section) -> Iterator[str]:

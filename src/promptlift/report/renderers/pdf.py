@@ -13,11 +13,11 @@ from promptlift.errors import ConfigError, MissingExtra
 from promptlift.report.renderers.html import page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from promptlift.report.document import Document
 
-__all__ = ["FORMATS", "check"]
+__all__ = ["check", "render"]
 
 
 def check() -> None:
@@ -33,7 +33,8 @@ def check() -> None:
     _weasyprint()
 
 
-def _render(document: Document) -> bytes:
+def render(document: Document) -> bytes:
+    """Render a document."""
     weasyprint = _weasyprint()
     text = page(document, paged=True)
     # The page is self-contained: nothing is fetched, whatever a text contains.
@@ -43,9 +44,6 @@ def _render(document: Document) -> bytes:
             pdf_identifier=hashlib.sha256(text.encode()).digest()[:16], pdf_tags=True
         )
     return made
-
-
-FORMATS: dict[str, Callable[[Document], bytes]] = {".pdf": _render}
 
 
 def _weasyprint() -> Any:

@@ -14,12 +14,11 @@ from promptlift.report.charts import write_charts
 from promptlift.schema.inert import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from promptlift.report.cells import PlainTable
     from promptlift.report.document import Document, Kind, Table
 
-__all__ = ["FORMATS", "check"]
+__all__ = ["check", "render"]
 
 _CELL_UNITS: Final = 32_767
 _WIDEST: Final = 60
@@ -71,7 +70,8 @@ def check() -> None:
         raise ConfigError("A report as .xlsx needs XlsxWriter: pip install XlsxWriter") from error
 
 
-def _render(document: Document) -> bytes:
+def render(document: Document) -> bytes:
+    """Render a document."""
     import xlsxwriter  # noqa: PLC0415
 
     out = io.BytesIO()
@@ -94,9 +94,6 @@ def _render(document: Document) -> bytes:
         charts = [*write_charts(book, drawn, styles, _write_cell)] if drawn else []
         _Summary(summary, styles).write(document, headlines, charts)
     return out.getvalue()
-
-
-FORMATS: dict[str, Callable[[Document], bytes]] = {".xlsx": _render}
 
 
 def _fit(text: str) -> str:
@@ -128,7 +125,7 @@ def _write_cell(
         sheet.write_number(row, column, value, style)
 
 
-def _write_table(sheet: Any, table: PlainTable, styles: dict[str, Any]) -> None:
+def _write_table(sheet: Any, table: Table, styles: dict[str, Any]) -> None:
     deepest = 1
     for place, column in enumerate(table.columns):
         sheet.write_string(0, place, column.label, styles["head" if column.kind == "text" else "number_head"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -15,14 +16,14 @@ from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.reading import basis_of
 from promptlift.analysis.sentences import score_rule
 from promptlift.report.document import Column, Estimate, Section, Table
-from promptlift.report.gather import GROUP
+from promptlift.report.gather import GROUP, PROMPT
 from promptlift.report.sections.headlines import CARDS
 from promptlift.schema.basis import may_tell
 from promptlift.words.names import capital
 from promptlift.workspace.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
-    from promptlift.report.document import Cell, Kind
+    from promptlift.report.document import Field, Kind
     from promptlift.report.gather import Material
 
 __all__ = ["Answer", "against_the_period_before", "between_prompts"]
@@ -70,9 +71,9 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     if not others:
         return Answer()
     found = _compared(table, GROUP, first, material.labels)
-    columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns(material))
-    rows = [(name, first, *_cells(found, name, material)) for name in others]
-    shown = Table("differences", "How the prompts differ", columns, tuple(rows))
+    against = (Column("against", "Compared with"), lambda _: first)
+    rows = [_row(name, found, name) for name in others]
+    shown = Table.of("differences", "How the prompts differ", rows, PROMPT, against, *_fields(material))
     if len(others) == 1:
         comparison = _comparison(table, GROUP, (first, others[0]), material.labels, redacted=redacted)
         sentences, more = (comparison.sentence,), comparison
@@ -111,18 +112,14 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
         prefix = f"{name}: " if material.compared else ""
         sentences.append(prefix + capital(comparison.sentence))
         if not comparison.table.empty:
+            found = _compared(part, "period", words, material.labels)
             rate = Estimate.of(comparison.table.iloc[0], "rate_control")
-            cells = _cells(_compared(part, "period", words, material.labels), _NOW, material)
-            rows.append((*material.naming(name), rate, *cells))
+            rows.append(_row(name, found, _NOW) | {"rate_before": rate})
     if not rows:
         return Answer(tuple(sentences))
-    before_label = f"Completed their task in {words}"
-    columns = (
-        *material.naming(Column("prompt", "Prompt")),
-        Column("rate_before", before_label, "share", 95),
-        *_columns(material),
-    )
-    shown = Table("before", "Against the period before", columns, tuple(rows))
+    before_label = Column("rate_before", f"Completed their task in {words}", "share", 95)
+    fields = (*material.naming(PROMPT), (before_label, itemgetter("rate_before")), *_fields(material))
+    shown = Table.of("before", "Against the period before", rows, *fields)
     section = _section("before", shown, None if material.compared else comparison)
     return Answer(tuple(sentences), section, _rule(words, 1))
 
@@ -176,40 +173,43 @@ def _measures(table: pd.DataFrame) -> list[tuple[str, str, Kind]]:
     return [one for one in _MEASURES if one[0] == "task_completed" or not of_words]
 
 
-def _columns(material: Material) -> tuple[Column, ...]:
-    columns: list[Column] = []
-    if material.labels is not None:
-        columns += [
-            Column(
-                "task_completed_corrected",
-                "Completed their task, difference corrected by labels",
-                "points",
-                95,
-            ),
-        ]
+def _row(name: str, found: dict[str, pd.DataFrame], variant: str) -> dict[str, Any]:
+    """Return the row of a prompt: what was compared by the measure."""
+    return {GROUP: name} | {measure: compared.loc[variant] for measure, compared in found.items()}
+
+
+def _fields(material: Material) -> list[Field]:
+    fields: list[Field] = []
     for measure, label, kind in _measures(material.conversations):
-        shown = [Column(f"{measure}_difference", label, kind, 95), Column(f"{measure}_verdict", "Verdict")]
-        # The verdict is of the number before it, so the judge's follows where labels correct it.
-        columns += shown[::-1] if columns and measure == "task_completed" else shown
-    return tuple(columns)
-
-
-def _cells(found: dict[str, pd.DataFrame], name: str, material: Material) -> tuple[Cell, ...]:
-    cells: list[Cell] = []
-    row: Any = found["task_completed"].loc[name]
+        of_measure = itemgetter(measure)
+        difference = Column(f"{measure}_difference", label, kind, 95)
+        fields.append((difference, lambda row, of=of_measure: _difference(of(row))))
+        verdict = Column(f"{measure}_verdict", "Verdict")
+        fields.append(
+            (verdict, lambda row, of=of_measure: _verdict(of(row)["verdict"], _difference(of(row))))
+        )
     if material.labels is not None:
-        judged = _difference(row)
-        # Where all conversations of a part have labels, its outcome is theirs.
-        column = f"difference_points{'_corrected' if 'difference_points_corrected' in row else ''}"
-        corrected = Estimate.of(row, column)
-        known = not math.isnan(corrected.value)
-        verdict = _verdict(row["verdict"], corrected if known else judged)
-        cells += [corrected, verdict, judged] if known else [None, f"{verdict}, not corrected", judged]
-    for measure, compared in found.items():
-        if measure != "task_completed" or not cells:
-            row = compared.loc[name]
-            cells += [_difference(row), _verdict(row["verdict"], _difference(row))]
-    return tuple(cells)
+        label = "Completed their task, difference corrected by labels"
+        corrected = Column("task_completed_corrected", label, "points", 95)
+        # The verdict is of the number before it, so the judge's follows where labels correct it.
+        judged, (verdict, _) = fields[:2]
+        fields[:2] = [(corrected, _corrected), (verdict, _corrected_verdict), judged]
+    return fields
+
+
+def _corrected(row: Any) -> Estimate | None:
+    """Return the corrected difference; where all conversations of a part have labels, its outcome is theirs."""
+    compared = row["task_completed"]
+    name = "difference_points_corrected"
+    found = Estimate.of(compared, name if name in compared else "difference_points")
+    return None if math.isnan(found.value) else found
+
+
+def _corrected_verdict(row: Any) -> str:
+    compared, corrected = row["task_completed"], _corrected(row)
+    if corrected is None:
+        return f"{_verdict(compared['verdict'], _difference(compared))}, not corrected"
+    return _verdict(compared["verdict"], corrected)
 
 
 def _difference(row: Any) -> Estimate:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.sentences import completion_sentence, ends_of
 from promptlift.report.document import Column, Estimate, Section, Table
+from promptlift.report.gather import GROUP, PROMPT
 
 if TYPE_CHECKING:
-    from promptlift.report.document import Cell
     from promptlift.report.gather import Material
 
 __all__ = ["corrected", "corrected_sentences"]
@@ -32,27 +33,23 @@ def corrected(rows: list[tuple[str, dict[str, Any] | None]], material: Material)
     """
     if material.labels is None:
         return None
-    columns = (
-        *material.naming(Column("prompt", "Prompt")),
-        Column("rate", "As the judge says", "share", 95),
-        Column("rate_corrected", "Corrected by labels", "share", 95),
-        Column("n_labels", "Labels", "count"),
-        Column("n_effective", "As good as so many labels alone", "number"),
-        Column("not_corrected", "Why not corrected"),
-    )
-    cells: list[tuple[Cell, ...]] = [
+    shown = Table.of(
+        "corrected",
+        "Corrected by labels",
+        [row | {GROUP: name} for name, row in rows if row is not None],
+        *material.naming(PROMPT),
+        (Column("rate", "As the judge says", "share", 95), lambda row: Estimate.of(row, "rate")),
         (
-            *material.naming(name),
-            Estimate.of(row, "rate"),
-            Estimate.of(row, "rate_corrected") if not row["not_corrected"] else None,
-            int(row["n_labels"]),
-            float(round(row["n_effective"])) if not row["not_corrected"] else None,
-            row["not_corrected"],
-        )
-        for name, row in rows
-        if row is not None
-    ]
-    shown = Table("corrected", "Corrected by labels", columns, tuple(cells))
+            Column("rate_corrected", "Corrected by labels", "share", 95),
+            lambda row: None if row["not_corrected"] else Estimate.of(row, "rate_corrected"),
+        ),
+        (Column("n_labels", "Labels", "count"), lambda row: int(row["n_labels"])),
+        (
+            Column("n_effective", "As good as so many labels alone", "number"),
+            lambda row: None if row["not_corrected"] else float(round(row["n_effective"])),
+        ),
+        (Column("not_corrected", "Why not corrected"), itemgetter("not_corrected")),
+    )
     return Section("corrected", shown.title, paragraphs=(_METHOD,), tables=(shown,))
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from promptlift.report.document import Column, Table
 from promptlift.report.gather import records, text_of, whole_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
+from promptlift.report.sections.corrected_lifts import NUMBER
 from promptlift.schema.inert import one_line
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
-    from promptlift.report.document import Cell
     from promptlift.report.gather import Material
 
 __all__ = ["EDITS_WORDS", "winner_edits"]
@@ -37,36 +37,30 @@ def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool)
     redacted
         Whether to leave out the words of conversations.
     """
-    if not len(material.edits):
-        return None
-    known = material.edits[
-        material.edits["in_winner"].fillna(value=False) & material.edits["optimization_id"].isin(numbers)
+    rows = [
+        row | {"no": numbers[row["optimization_id"]]}
+        for row in records(material.edits)
+        if row["in_winner"] is True and row["optimization_id"] in numbers
     ]
-    if not len(known):
+    if not rows:
         return None
-    columns = (
-        Column("optimization", "No.", "count"),
-        Column("symptom", "What went wrong"),
-        Column("change", "What was changed"),
-        Column("evidence", "Seen in"),
-        Column("won", "Won", "count"),
-        Column("lost", "Lost", "count"),
-        Column("generation", "Generation", "count"),
-    )
-    rows = sorted(records(known), key=lambda row: numbers[row["optimization_id"]])
-    cells = tuple(_cells(row, numbers[row["optimization_id"]], redacted=redacted) for row in rows)
-    return Table("edits", "Edits of the winners", columns, cells)
 
+    def kept(row: dict[str, Any], text: str) -> str:
+        if not redacted:
+            return text
+        return WITHHELD if any(repeats(text, quote) for quote in row["quotes"]) else redact(text)
 
-def _cells(row: dict[str, Any], number: int, *, redacted: bool) -> tuple[Cell, ...]:
-    return (
-        number,
-        _kept(_text(row["symptom"]), row["quotes"], redacted=redacted),
-        _kept(_change(row), row["quotes"], redacted=redacted),
-        _evidence(row, redacted=redacted),
-        whole_of(row["won"]),
-        whole_of(row["lost"]),
-        whole_of(row["generation"]),
+    return Table.of(
+        "edits",
+        "Edits of the winners",
+        sorted(rows, key=lambda row: row["no"]),
+        NUMBER,
+        (Column("symptom", "What went wrong"), lambda row: kept(row, _text(row["symptom"]))),
+        (Column("change", "What was changed"), lambda row: kept(row, _change(row))),
+        (Column("evidence", "Seen in"), lambda row: _evidence(row, redacted=redacted)),
+        (Column("won", "Won", "count"), lambda row: whole_of(row["won"])),
+        (Column("lost", "Lost", "count"), lambda row: whole_of(row["lost"])),
+        (Column("generation", "Generation", "count"), lambda row: whole_of(row["generation"])),
     )
 
 
@@ -84,13 +78,6 @@ def _evidence(row: dict[str, Any], *, redacted: bool) -> str:
         return seen
     quotes = [f"“{one_line(quote, _QUOTE)}”" for quote in row["quotes"][:_QUOTES]]
     return f"{seen}: {' '.join(quotes)}"
-
-
-def _kept(text: str, quotes: list[str], *, redacted: bool) -> str:
-    """Return a text; of a report that is shared, without what it repeats of conversations."""
-    if not redacted:
-        return text
-    return WITHHELD if any(repeats(text, quote) for quote in quotes) else redact(text)
 
 
 def _text(value: Any) -> str:

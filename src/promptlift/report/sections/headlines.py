@@ -9,7 +9,9 @@ from promptlift.report.document import Column, Estimate, Headline, Part, Section
 from promptlift.report.formatting import count, interval, share_and_interval, signed
 
 if TYPE_CHECKING:
-    from promptlift.report.document import Cell
+    from collections.abc import Callable
+
+    from promptlift.report.document import Cell, Field
 
 __all__ = ["CARDS", "headlines", "side_by_side"]
 
@@ -59,30 +61,31 @@ def side_by_side(rows: list[tuple[str, dict[str, Any] | None]], *, by_score: boo
     by_score
         Whether a word list judged the sentiment: its labels are not shown.
     """
-    columns = (
-        Column("prompt", "Prompt"),
-        Column("rate", "Completed their task", "share", 95),
-        Column("completed", "Conver\u00adsations", "part"),
-        Column("sentiment", _SCORE if by_score else _MEAN, "score", 95),
-        *([] if by_score else [Column("negative", _NEGATIVE, "share", 95)]),
-        Column("ended", "Ended", "count"),
-        Column("in_progress", "In progress", "count"),
-        Column("with_insights", "With insights", "count"),
+
+    def known(column: Column, shown: Callable[[dict[str, Any]], Cell]) -> Field:
+        return column, lambda pair: None if pair[1] is None else shown(pair[1])
+
+    def whole(name: str, label: str) -> Field:
+        return Column(name, label, "count"), lambda pair: 0 if pair[1] is None else int(pair[1][name])
+
+    score = Column("sentiment", _SCORE if by_score else _MEAN, "score", 95)
+    negative = known(Column("negative", _NEGATIVE, "share", 95), lambda row: _estimate(row, "negative"))
+    table = Table.of(
+        "prompts",
+        "Prompts",
+        rows,
+        (Column("prompt", "Prompt"), lambda pair: pair[0]),
+        known(Column("rate", "Completed their task", "share", 95), lambda row: _estimate(row, "rate")),
+        known(
+            Column("completed", "Conver\u00adsations", "part"), lambda row: Part(row["completed"], row["n"])
+        ),
+        known(score, lambda row: _estimate(row, "sentiment")),
+        *([] if by_score else [negative]),
+        whole("ended", "Ended"),
+        whole("in_progress", "In progress"),
+        whole("with_insights", "With insights"),
     )
-    cells: list[tuple[Cell, ...]] = []
-    for name, row in rows:
-        if row is None:
-            cells.append((name, *[None] * (len(columns) - 4), 0, 0, 0))
-            continue
-        measured = (_estimate(row, "rate"), Part(row["completed"], row["n"]), _estimate(row, "sentiment"))
-        counted = tuple(int(row[part]) for part in ("ended", "in_progress", "with_insights"))
-        labelled = [] if by_score else [_estimate(row, "negative")]
-        cells.append((name, *measured, *labelled, *counted))
-    return Section(
-        "headline",
-        "Headline numbers",
-        tables=(Table("prompts", "Prompts", columns, tuple(cells)),),
-    )
+    return Section("headline", "Headline numbers", tables=(table,))
 
 
 def _estimate(row: dict[str, Any], name: str) -> Estimate:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
-from promptlift.report.gather import GROUP
+from promptlift.report.gather import GROUP, PROMPT
 from promptlift.report.sections.headlines import CARDS
 from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
@@ -16,11 +17,11 @@ from promptlift.schema.insights import SEVERITIES
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Callable
 
     import pandas as pd
 
-    from promptlift.report.document import Cell
+    from promptlift.report.document import Field
     from promptlift.report.gather import Material
 
     Quotes = dict[tuple[str | None, str], str]
@@ -52,7 +53,7 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
         "issues",
         f"The {found['issue'].nunique()} most frequent issues with their shares and 95% intervals; the table "
         "below has the numbers.",
-        painter("paint_issues", found),
+        painter("issues", found),
         "A conversation counts once for each issue. Tasks that fail more often with an issue do not show "
         "that the issue is the cause.",
         _chart(found, material),
@@ -66,80 +67,63 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
     return Section("issues", "Issues", figures=(figure,), tables=tuple(tables))
 
 
-# Where the verdicts may be counted against the issues.
-_COMPLETED: Final = (
-    Column("completed_with", "Completed with it", "part"),
-    Column("completed_without", "Completed without", "part"),
-)
-
-
 def _chart(found: pd.DataFrame, material: Material) -> Chart:
-    groups = (
-        [(name, found[found[GROUP] == name]) for name in dict.fromkeys(found[GROUP])]
-        if material.compared
-        else [(material.names[0], found)]
-    )
-    series = tuple((name, estimates(rows, "share")) for name, rows in groups)
+    series = tuple((name, estimates(rows, "share")) for name, rows in material.groups(found))
     titles = tuple(dict.fromkeys(found["issue"]))
     return Chart("bar", "Share of conversations with each issue", "Issue", titles, series)
 
 
 def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None, *, folded: bool) -> Table:
-    weighed = bool(found["n_rated"].notna().any())
-    columns = (
-        Column("issue", "Issue"),
-        *material.naming(Column("prompt", "Prompt")),
-        Column("severity", "Severity"),
-        Column("share", "Share", "share", 95),
-        Column("n", "Conver\u00adsations", "part"),
-        *(_COMPLETED if weighed else ()),
-        *_evidence_column(quotes),
+    # Where the verdicts may be counted against the issues.
+    weighed: tuple[Field, ...] = (
+        (
+            Column("completed_with", "Completed with it", "part"),
+            lambda row: Part.of(row, "completed", "n_rated"),
+        ),
+        (
+            Column("completed_without", "Completed without", "part"),
+            lambda row: Part.of(row, "completed_without", "n_rated_without"),
+        ),
     )
-    cells: list[tuple[Cell, ...]] = []
-    for row in found.to_dict("records"):
-        prompt = row.get(GROUP)
-        cells.append(
-            (
-                row["issue"],
-                *material.naming(prompt),
-                _severity(row["severity"], row["n_worst"], row["n"]),
-                Estimate.of(row, "share"),
-                Part(int(row["n"]), int(row["total"])),
-                *(_completed(row) if weighed else ()),
-                *_evidence(quotes, prompt, row["issue"]),
-            )
-        )
-    return Table("issues", "Issues", columns, tuple(cells), folded=folded)
-
-
-def _completed(row: Mapping[Hashable, Any]) -> tuple[Part, Part]:
-    with_it = Part(int(row["completed"]), int(row["n_rated"]))
-    return with_it, Part(int(row["completed_without"]), int(row["n_rated_without"]))
+    return Table.of(
+        "issues",
+        "Issues",
+        found.to_dict("records"),
+        (Column("issue", "Issue"), itemgetter("issue")),
+        *material.naming(PROMPT),
+        (Column("severity", "Severity"), lambda row: _severity(row["severity"], row["n_worst"], row["n"])),
+        (Column("share", "Share", "share", 95), lambda row: Estimate.of(row, "share")),
+        (Column("n", "Conver\u00adsations", "part"), lambda row: Part.of(row, "n", "total")),
+        *(weighed if found["n_rated"].notna().any() else ()),
+        *_evidence(quotes, lambda row: (row.get(GROUP), row["issue"])),
+        folded=folded,
+    )
 
 
 def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:
     """Return the shares with a column for each prompt."""
     prompts = list(dict.fromkeys(found[GROUP]))
-    columns = (
-        Column("issue", "Issue"),
-        Column("severity", "Severity"),
-        *(Column(f"share_{place}", label, "share", 95) for place, label in enumerate(prompts, 1)),
-        *_evidence_column(quotes),
-    )
-    cells: list[tuple[Cell, ...]] = []
-    for title, rows in found.groupby("issue", sort=False):
-        of_prompt = rows.set_index(GROUP).loc[prompts]
-        worst = rows["severity"].max()
-        severe = rows.loc[rows["severity"] == worst, "n_worst"].sum()
-        cells.append(
+    issues = [(str(title), rows.set_index(GROUP)) for title, rows in found.groupby("issue", sort=False)]
+    return Table.of(
+        "issues_by_prompt",
+        "Share of each issue",
+        issues,
+        (Column("issue", "Issue"), itemgetter(0)),
+        (Column("severity", "Severity"), lambda issue: _worst(issue[1])),
+        *(
             (
-                str(title),
-                _severity(worst, severe, rows["n"].sum()),
-                *estimates(of_prompt, "share"),
-                *_evidence(quotes, None, str(title)),
+                Column(f"share_{place}", name, "share", 95),
+                lambda issue, name=name: Estimate.of(issue[1].loc[name], "share"),
             )
-        )
-    return Table("issues_by_prompt", "Share of each issue", columns, tuple(cells))
+            for place, name in enumerate(prompts, 1)
+        ),
+        *_evidence(quotes, lambda issue: (None, issue[0])),
+    )
+
+
+def _worst(rows: pd.DataFrame) -> str:
+    worst = rows["severity"].max()
+    return _severity(worst, rows.loc[rows["severity"] == worst, "n_worst"].sum(), rows["n"].sum())
 
 
 def _severity(worst: Any, n_worst: Any, n: Any) -> str:
@@ -149,12 +133,10 @@ def _severity(worst: Any, n_worst: Any, n: Any) -> str:
     return worst if n_worst == n else f"{worst} in {count(n_worst)} of {count(n)}"
 
 
-def _evidence_column(quotes: Quotes | None) -> tuple[Column, ...]:
-    return () if quotes is None else (Column("evidence", "For example"),)
-
-
-def _evidence(quotes: Quotes | None, prompt: Any, title: str) -> tuple[str, ...]:
-    return () if quotes is None else (quotes.get((prompt, title), ""),)
+def _evidence(quotes: Quotes | None, key: Callable[[Any], Any]) -> tuple[Field, ...]:
+    return (
+        () if quotes is None else ((Column("evidence", "For example"), lambda row: quotes.get(key(row), "")),)
+    )
 
 
 def _quotes(table: pd.DataFrame) -> Quotes:

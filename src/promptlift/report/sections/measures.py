@@ -10,14 +10,14 @@ from promptlift.analysis.reading import basis_note
 from promptlift.analysis.sentiments import FAR, NEAR, is_by_score
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count, percent
-from promptlift.report.gather import GROUP
+from promptlift.report.gather import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-    from promptlift.report.document import Cell, Kind, Width
+    from promptlift.report.document import Width
     from promptlift.report.gather import Material
 
     Rows = list[tuple[str, dict[str, Any] | None]]
@@ -49,7 +49,7 @@ def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section |
     figure = Figure(
         "trend",
         f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {overall}.",
-        painter("paint_trend", trend),
+        painter("trend", trend),
         f"Each point is a {unit}, its whisker the 95% interval; the bars below count conversations. "
         f"Hollow points have fewer than 5 conversations. A gap is a {unit} without conversations.",
         _trend_chart(trend, material, unit),
@@ -63,11 +63,7 @@ def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section |
 
 
 def _trend_chart(trend: pd.DataFrame, material: Material, unit: str) -> Chart:
-    groups = (
-        [(name, trend[trend[GROUP] == name]) for name in dict.fromkeys(trend[GROUP])]
-        if material.compared
-        else [(material.names[0], trend)]
-    )
+    groups = material.groups(trend)
     # Every group has a row for every period, in the same order.
     starts = tuple(start.to_pydatetime() for start in groups[0][1]["period_start"])
     series = tuple((name, estimates(rows, "rate")) for name, rows in groups)
@@ -76,29 +72,20 @@ def _trend_chart(trend: pd.DataFrame, material: Material, unit: str) -> Chart:
 
 def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     unit = _UNITS[freq]
-    start: Kind = "time" if freq == "h" else "day"
-    columns = (
-        Column(
-            "period_start", unit.capitalize() if freq in {"h", "D"} else f"{unit.capitalize()} from", start
-        ),
-        *material.naming(Column("prompt", "Prompt")),
-        Column("rate", "Completed", "share", 95),
-        Column("completed", "Conver\u00adsations", "part"),
-        Column("n_missing", "Not judged", "count"),
-        Column("n_in_progress", "In progress", "count"),
+    label = f"{unit.capitalize()}{'' if freq in {'h', 'D'} else ' from'}"
+    start = Column("period_start", label, "time" if freq == "h" else "day")
+    return Table.of(
+        "completion",
+        f"Task completion by {unit}",
+        trend.to_dict("records"),
+        (start, lambda row: row["period_start"].to_pydatetime()),
+        *material.naming(PROMPT),
+        (Column("rate", "Completed", "share", 95), lambda row: Estimate.of(row, "rate")),
+        (Column("completed", "Conver\u00adsations", "part"), lambda row: Part.of(row, "completed", "n")),
+        (Column("n_missing", "Not judged", "count"), lambda row: int(row["n_missing"])),
+        (Column("n_in_progress", "In progress", "count"), lambda row: int(row["n_in_progress"])),
+        folded=True,
     )
-    cells: list[tuple[Cell, ...]] = [
-        (
-            row["period_start"].to_pydatetime(),
-            *material.naming(row.get(GROUP)),
-            Estimate.of(row, "rate"),
-            Part(int(row["completed"]), int(row["n"])),
-            int(row["n_missing"]),
-            int(row["n_in_progress"]),
-        )
-        for row in trend.to_dict("records")
-    ]
-    return Table("completion", f"Task completion by {unit}", columns, tuple(cells), folded=True)
 
 
 def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
@@ -106,14 +93,11 @@ def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
     distribution = analysis.sentiment_distribution(table, by=material.by)
     if not distribution["n"].sum():
         return None
-    overall = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"{percent(share)} {kind}" for share, kind in zip(part["share"], part["sentiment"], strict=True)
-        )
-        for name in material.names
-        if len(part := distribution[distribution[GROUP] == name] if material.compared else distribution)
-    )
+    said_of = {
+        name: ", ".join(f"{percent(row.share)} {row.sentiment}" for row in rows.itertuples())
+        for name, rows in material.groups(distribution)
+    }
+    overall = "; ".join(f"{name}: {said_of[name]}" for name in material.names if name in said_of)
     shown, said = (
         "Share of conversations by sentiment",
         "The tone of whole conversations, not whether the task was completed.",
@@ -124,25 +108,19 @@ def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
     figure = Figure(
         "sentiment",
         f"{shown}, with 95% intervals. {overall}.",
-        painter("paint_sentiment", distribution),
+        painter("sentiment", distribution),
         said,
     )
-    columns = (
-        *material.naming(Column("prompt", "Prompt")),
-        Column("sentiment", "Sentiment"),
-        Column("share", "Share", "share", 95),
-        Column("n", "Conver\u00adsations", "part"),
+    shares = Table.of(
+        "sentiment",
+        "Sentiment",
+        distribution.to_dict("records"),
+        *material.naming(PROMPT),
+        (Column("sentiment", "Sentiment"), lambda row: str(row["sentiment"])),
+        (Column("share", "Share", "share", 95), lambda row: Estimate.of(row, "share")),
+        (Column("n", "Conver\u00adsations", "part"), lambda row: Part.of(row, "n", "total")),
+        folded=True,
     )
-    cells: list[tuple[Cell, ...]] = [
-        (
-            *material.naming(row.get(GROUP)),
-            str(row["sentiment"]),
-            Estimate.of(row, "share"),
-            Part(int(row["n"]), int(row["total"])),
-        )
-        for row in distribution.to_dict("records")
-    ]
-    shares = Table("sentiment", "Sentiment", columns, tuple(cells), folded=True)
     return Section("sentiment", "Sentiment", figures=(figure,), tables=(shares,))
 
 
@@ -152,12 +130,11 @@ def estimates(table: pd.DataFrame, name: str) -> tuple[Estimate, ...]:
 
 
 def painter(name: str, table: pd.DataFrame) -> Callable[[Width], str]:
-    """Return what draws a table by a function of `drawings`, once a format asks for figures."""
+    """Return what draws a table as the figure of this name, once a format asks for figures."""
 
     def paint(width: Width) -> str:
-        from promptlift.report import drawings  # noqa: PLC0415  formats without figures load no matplotlib
+        from promptlift.report.drawings import paint  # noqa: PLC0415  formats without figures load no matplotlib
 
-        svg: str = getattr(drawings, name)(table, width)
-        return svg
+        return paint(name, table, width)
 
     return paint
