@@ -99,7 +99,7 @@ def test_both_arms_are_labelled_blind_in_the_place_of_the_review(lab, service, w
     says(back, "Back to the review")
     back.click()
     says(box.locator(".plw-card"), "Not corrected by labels.")
-    says(button, "Go on labelling, blind")
+    says(button, "Continue labelling, blind")
     assert SECRET in seen(page)
 
     back = labelled(range(6, LABELS + 1), "label-done")

@@ -10,8 +10,8 @@ import pytest
 
 import promptlift
 from promptlift.service.optimizations.goal import Goal
-from promptlift.widgets.review.cards import head, make_cards
 from promptlift.widgets.review.reading import read_review
+from promptlift.widgets.review.variants import head, make_cards
 from promptlift.widgets.tree import fact
 from support.answering_model import AnsweringModel, share
 

@@ -11,8 +11,8 @@ import promptlift
 from promptlift import plots
 from promptlift.schema.optimizations import Optimization
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
-from promptlift.widgets.review.cards import make_cards
 from promptlift.widgets.review.reading import read_review
+from promptlift.widgets.review.variants import make_cards
 from support.answering_model import AnsweringModel, share
 from support.optimizing_caller import calling
 from support.service_process import wait_until

@@ -1,434 +1,301 @@
-"""The variants of a review: their rows on one lift axis, and the card of each with its numbers and its differences."""
+"""One variant of a review: what is known of it, in words, numbers and pictures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.frames.headline import TESTED_LIFT, headline_of
 from promptlift.schema.inert import one_line
-from promptlift.widgets.interval_bars import (
-    Piece,
-    common_axis,
-    confidence_pieces,
-    effect_pieces,
-    interval_bar,
-)
-from promptlift.widgets.review.labelled import LabelVerdict, label_verdict
-from promptlift.widgets.tree import badge, diff_block, fact, field, h, known, nodes
+from promptlift.widgets.interval_bars import Piece, confidence_pieces, effect_pieces, interval_bar
+from promptlift.widgets.review.labelled import label_verdict
+from promptlift.widgets.tree import badge, diff_block, field, h, known, nodes
 from promptlift.widgets.tree_widget import push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 from promptlift.words.figures import confidences, relative, signed
-from promptlift.words.sentences import ended
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlift.display.static_html import Tone
     from promptlift.widgets.review.reading import Review
-    from promptlift.widgets.tree import Node, Nodes
+    from promptlift.widgets.tree import Node
 
     Row = dict[str, Any]
 
-__all__ = [
-    "NO_INTERVAL",
-    "REHEARSAL",
-    "Card",
-    "actions",
-    "confidence_in_words",
-    "decision",
-    "head",
-    "interval_in_words",
-    "lift_axis",
-    "make_cards",
-    "measured",
-    "text_of",
-    "variants_table",
-]
+__all__ = ["NO_INTERVAL", "REHEARSAL", "Card", "confidence_in_words", "interval_in_words"]
 
 NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
-_NO_BOUNDS: Final = "the service reports no interval"
+REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
+LUCK: Final = (
+    "A few other conversations, used only to choose the finalist. The largest of several small samples is partly luck, so "
+    "a larger lift here does not mean a better variant."
+)
 _BADGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
 _IN_PRODUCTION: Final = {
     "verified": "✓ verified",
     "not_fixed": "✗ not fixed",
     "regressed": "✗ regressed",
     "confounded": "cannot be told",
-    "pending": "pending",
 }
-_VERDICTS: Final[dict[str, tuple[str, str, Tone]]] = {
+VERDICTS: Final[dict[str, tuple[str, str, Tone]]] = {
     "keep": ("✓ Keep", "✓ you: keep", "good"),
     "reject": ("✗ Reject", "✗ you: reject", "bad"),
 }
-_HEADERS: Final = ("Lift over the original", "Expected", "Verified", "Verdict", "Pairs")
-_CELLS: Final = (".plw-figures", ".plw-figures", ".plw-verified", ".plw-verdict", ".plw-figures")
-REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
 
 
-class Stage(NamedTuple):
-    """A group of variants whose numbers come from the same conversations, and what to know before comparing them."""
-
-    key: str
-    title: str
-    about: str
-
-
-_STAGES: Final = (
-    Stage("confirm", "Confirmation", "New conversations that chose nothing. Only these numbers decide."),
-    Stage(
-        "screen",
-        "Screening",
-        "A few other conversations, used only to choose the finalist. The largest of several small samples is partly luck, so "
-        "a larger lift here does not mean a better variant.",
-    ),
-    Stage("", "Not measured yet", ""),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
-    """One variant: its row, and what is worked out once of it."""
+    """One variant.
 
-    row: Row
-    name: str
-    stage: str
-    pieces: list[Piece]
-    labels: LabelVerdict
-    badges: list[tuple[str, Tone]]
-    difference: str
-    diff: Node | None
-    needed: float | None
-    why_not: str
+    Parameters
+    ----------
+    review
+        The review that it is part of.
+    row
+        Its row in the table of variants.
+    """
 
-    @property
-    def id(self) -> str:
-        """The variant."""
-        return self.row["variant_id"] or ""
-
-    @property
-    def original(self) -> bool:
-        """Whether it is the original text."""
-        return bool(self.row["is_original"])
+    def __init__(self, review: Review, row: Row) -> None:
+        self.review, self.row = review, headline_of(row)
+        self.id: str = row["variant_id"] or ""
+        self.is_original, self.is_winner = bool(row["is_original"]), bool(row["is_winner"])
+        self.stage: str = row["stage"] if row["stage"] in _BADGES and not self.is_original else ""
+        self.name = one_line(row["name"] or ("Original" if self.is_original else self.id), 120)
+        self.labels = label_verdict(review, self.row)
 
     @property
-    def winner(self) -> bool:
-        """Whether it is the winner."""
-        return bool(self.row["is_winner"])
+    def said(self) -> Row:
+        """The verdict and the note of people."""
+        return self.review.verdicts.get(self.id, {})
 
     @property
     def effect(self) -> str:
-        """Its lift in words."""
-        return "" if self.original else lift_in_words(self.row)
+        """Its lift with its interval in words, without an interval where the service reports none."""
+        row, tested = self.row, self.row[TESTED_LIFT["lift"]]
+        if self.is_original:
+            return ""
+        if row["lift"] is None:
+            return "lift not measured"
+        words = f"lift {relative(row['lift'])}"
+        if row["uncertainty_source"] != "service":
+            return f"{words}, {NO_INTERVAL if row['n'] is None else 'the service reports no interval'}"
+        if tested is not None:
+            words += " on the mix of the logged conversations"
+        words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
+        if tested is not None:
+            ends = _ends(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
+            words += (
+                f", {relative(tested)} on the tested mix, in which failed ones come up more often ({ends})"
+            )
+        if row["lift_expected"] is not None:
+            words += f", expected {relative(row['lift_expected'])}"
+        if row["lift_verified"] is not None:
+            ends = _ends(row["lift_verified_low"], row["lift_verified_high"])
+            words += (
+                f"; on new pairs after the decision {relative(row['lift_verified'])} (90% interval {ends})"
+            )
+        return words
 
     @property
     def confidence(self) -> str:
         """Its confidence in words."""
-        screened = self.original or self.row["stage"] == "screen"
-        return "" if screened else confidence_in_words(self.row["confidence"], self.needed)
+        if self.is_original or self.stage == "screen":
+            return ""
+        return confidence_in_words(self.row["confidence"], self.review.about.get("threshold"))
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Its numbers by name."""
-        return _facts(self.row)
-
-
-def make_cards(review: Review) -> list[Card]:
-    """Return a card for every variant: the original first, then those of the confirmation, then those of the screening."""
-    axis = lift_axis(review)
-    original = review.original
-    before = "" if original is None else original["content"] or ""
-    order = {stage.key: place for place, stage in enumerate(_STAGES)}
-    cards = [_card(review, headline_of(row), axis, before) for row in review.variants]
-    return sorted(cards, key=lambda card: (not card.original, order[card.stage]))
-
-
-def _by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
-    """Return the variants by stage; their numbers can be compared within a stage only."""
-    groups = [
-        (stage, [card for card in cards if card.stage == stage.key and not card.original])
-        for stage in _STAGES
-    ]
-    found = [(stage, group) for stage, group in groups if group]
-    if len(found) == 1 and not found[0][0].key and any(card.row["lift"] is not None for card in found[0][1]):
-        # A service that reports no stages: nothing is known that would divide its variants.
-        return [(Stage("", "", ""), found[0][1])]
-    return found
-
-
-def lift_axis(review: Review) -> tuple[float, float]:
-    """Return the ends of the lift axis that all variants of a review share.
-
-    It holds the whole interval of each confirmed variant. The intervals of screened ones, which are of few pairs, may reach
-    beyond it: they would leave no room for the ones that decide.
-    """
-    shown = [headline_of(row) for row in review.variants if not row["is_original"]]
-    confirmed = [row for row in shown if row["stage"] == "confirm"]
-    points = [row[name] for row in shown for name in ("lift", "lift_expected")]
-    ends = [row[name] for row in confirmed or shown for name in ("lift_low", "lift_high")]
-    return common_axis([*points, *ends])
-
-
-def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
-    original, content = bool(row["is_original"]), row["content"] or ""
-    labels = label_verdict(review, row)
-    known = row["uncertainty_source"] == "service"
-    ends = (row["lift_low"], row["lift_high"])
-    lift = None if original else row["lift"]
-    return Card(
-        row=row,
-        name=one_line(row["name"] or ("Original" if original else row["variant_id"]), 120),
-        stage=row["stage"] if row["stage"] in _BADGES and not original else "",
-        pieces=effect_pieces(lift, *ends, expected=row["lift_expected"], axis=axis, interval=known),
-        labels=labels,
-        badges=[*_badges(review, row), *filter(None, (labels.badge,))],
-        difference="" if original else describe_difference(before, content),
-        diff=None if original else diff_block(diff_lines(before, content)),
-        needed=review.about.get("threshold"),
-        why_not=_why_not(review, row),
-    )
-
-
-# The rows, all on one axis.
-
-
-def variants_table(review: Review, cards: Sequence[Card], chosen: str = "", *, focus: bool = False) -> Node:
-    """Return a row per variant; the arrow keys go from the chosen one to the next, which can have the focus."""
-    low, high = lift_axis(review)
-    zero = 100 * -low / (high - low)
-    middle = 30 < zero < 70 and h("span.plw-zero", "0", style=f"left:{zero}%")
-    axis = h("div.plw-scale.plw-soft", h("span", relative(low)), middle, h("span", relative(high)))
-    titles = [("Variant", ""), (axis, ""), *zip(_HEADERS, _CELLS, strict=True)]
-    header = h("tr", [h(f"th.plw-cell{classes}", words, scope="col") for words, classes in titles])
-    stages = [(Stage("", "", ""), [card for card in cards if card.original]), *_by_stage(cards)]
-    ids = [card.id for _, group in stages for card in group]
-    here = ids.index(chosen) if chosen in ids else 0
-    keys: dict[int, list[str]] = {}
-    for place, key in ((here + 1, "ArrowDown"), (here - 1, "ArrowUp"), (0, "Home"), (len(ids) - 1, "End")):
-        keys.setdefault(place, []).append(key)
-    bodies = []
-    for stage, group in stages:
-        about = stage.about and h("span.plw-soft", f" {stage.about}")
-        title = h("th.plw-cell", h("b", stage.title), about, colspan=7, scope="rowgroup")
-        body = [
-            _row(review, card, zero, keys.get(ids.index(card.id), ()), here=card.id == chosen, focus=focus)
-            for card in group
+        row, tested = self.row, self.row[TESTED_LIFT["lift"]]
+        mix = "" if tested is None else ", logged mix"
+        pairs = [
+            (f"task completion{mix}", _percent(row["task_completion"])),
+            (
+                f"original, same conversations{mix}",
+                "" if self.is_original else _percent(row["original_task_completion"]),
+            ),
+            ("sentiment", _figure(row["sentiment"], "+.2f")),
+            ("quality", _figure(row["quality"], ".0f", " of 100")),
+            ("n" if row["n_pairs"] is None else "pairs", _figure(row["n"], ",")),
+            (
+                "goal, beside the original",
+                "" if row["goal_points"] is None else signed(row["goal_points"], unit=" points"),
+            ),
         ]
-        bodies.append(h("tbody", stage.title and h("tr.plw-stage", title), body, stage=stage.key))
-    deployed = any(_in_production(review, card.row) for card in cards)
-    return h(
-        f"table.plw-variants{'' if deployed else '.plw-none-deployed'}",
-        h("thead", header),
-        bodies,
-        keyboard=True,
-    )
-
-
-def _row(review: Review, card: Card, zero: float, keys: Sequence[str], *, here: bool, focus: bool) -> Node:
-    row, production = card.row, _in_production(review, card.row)
-    if card.original:
-        drawn = interval_bar([Piece("gap", round(zero, 2)), Piece("zero")], "the original, at 0 %")
-    else:
-        drawn = interval_bar(card.pieces, card.effect)
-    lift = "" if card.original else "not measured" if row["lift"] is None else relative(row["lift"])
-    verdict = review.verdicts.get(card.id, {}).get("verdict")
-    cells: list[Any] = [
-        [h("b", lift), [h("small", words) for words in ([] if card.original else _interval(row))]],
-        "" if card.original or row["lift_expected"] is None else relative(row["lift_expected"]),
-        production or (not card.original and h("span.plw-soft", "–")),
-        [_outcome(review, row), " ", verdict and badge(*_VERDICTS[verdict][1:])],
-        "" if row["n"] is None else f"{row['n']:,}",
-    ]
-    choose = h(
-        "button.plw-choose.plw-foreign", card.name, action="choose", variant=card.id, aria_pressed=here, follow=True,
-        still="b", keys=" ".join(keys), focus=here and focus
-    )  # fmt: skip
-    marks = ".plw-won" * card.winner + ".plw-screened" * (card.stage == "screen") + ".plw-here" * here
-    return h(
-        f"tr.plw-variant{marks}",
-        h("th.plw-cell", choose, scope="row"),
-        h("td.plw-cell.plw-on-axis", drawn),
-        [h(f"td.plw-cell{classes}", cell) for cell, classes in zip(cells, _CELLS, strict=True)],
-        key=card.id,
-        action="choose",
-        variant=card.id,
-    )
-
-
-# The card of one.
-
-
-def measured(card: Card) -> Nodes:
-    """Return the numbers of a variant, in words and as pictures."""
-    first = "p.plw-warning" if card.labels.warns else "p.plw-said"
-    luck = card.stage == "screen" and next(stage.about for stage in _STAGES if stage.key == "screen")
-    confidence = interval_bar(confidence_pieces(card.row["confidence"], card.needed), card.confidence)
-    return nodes(
-        h("div.plw-name.plw-foreign", card.name),
-        h("div.plw-badges", [badge(*one) for one in card.badges]),
-        [
-            h("p.plw-said" if place else first, one_line(words, 600))
-            for place, words in enumerate(card.labels.sentences)
-        ],
-        card.labels.button and h("div.plw-buttons", push(card.labels.button, "label", ".plw-label")),
-        card.effect and h("div.plw-words", card.effect),
-        luck and h("p.plw-warning", luck),
-        card.confidence and confidence,
-        card.confidence and h("div.plw-words", card.confidence),
-        known(card.facts),
-        card.row["warnings"] and h("p.plw-warning", one_line(card.row["warnings"], 600)),
-    )
-
-
-def text_of(card: Card) -> Node | None:
-    """Return how the text of a variant differs from the original."""
-    if not card.difference:
-        return None
-    title = h("div.plw-heading", "Text compared with the original")
-    return h("div.plw-texts", title, h("p.plw-soft", card.difference), card.diff)
-
-
-def decision(review: Review, card: Card) -> Node:
-    """Return the verdict and the note, if the service keeps them, and the button to apply."""
-    said = review.verdicts.get(card.id, {})
-    verdicts = [
-        push(
-            words,
-            "verdict",
-            variant=card.id,
-            verdict=name,
-            aria_pressed="true" if said.get("verdict") == name else "false",
-        )
-        for name, (words, _, _) in _VERDICTS.items()
-    ]
-    note = h(
-        "textarea", rows=2, maxlength=10_000, name="note", value=said.get("note") or "", key=card.id, action="note",
-        variant=card.id, delay=900
-    )  # fmt: skip
-    apply = push(
-        f"Apply {card.name} …",
-        "apply",
-        ".plw-apply.plw-foreign",
-        variant=card.id,
-        disabled=bool(card.why_not),
-    )
-    return h(
-        "div.plw-review-of",
-        review.keeps_notes
-        and [
-            h("div.plw-buttons", verdicts, role="group", aria_label=f"Verdict on {card.name}"),
-            field("Note", note, "span.plw-note"),
-        ],
-        h("div.plw-buttons", apply),
-        card.why_not and h("p.plw-soft", card.why_not),
-    )
-
-
-def _interval(row: Row) -> tuple[str, ...]:
-    """Return the interval of a lift in lines, as a row has room for it."""
-    if row["lift"] is None:
-        return ()
-    if row["uncertainty_source"] != "service":
-        return ("no interval",)
-    level = row["interval_level"]
-    return (
-        f"{level:.0%} interval" if level else "interval",
-        _ends_in_words(row["lift_low"], row["lift_high"]),
-    )
-
-
-def _in_production(review: Review, row: Row) -> str:
-    """Return whether logged conversations confirm a variant that was deployed."""
-    deployment = review.optimization.deployment
-    if deployment is None or deployment.variant_id != row["variant_id"] or deployment.verification is None:
-        return ""
-    return str(_IN_PRODUCTION.get(deployment.verification, deployment.verification))
-
-
-def _outcome(review: Review, row: Row) -> str:
-    """Return what the optimization says of a variant."""
-    if row["is_original"]:
-        return "reference"
-    if row["is_winner"]:
-        return "★ winner"
-    if row["stage"] == "screen":
-        return "screened only"
-    if row["confidence"] is None:
-        return "not measured yet" if row["lift"] is None else "no confidence reported"
-    return "being tested" if review.optimization.status == "running" else "not shown to be better"
-
-
-def _badges(review: Review, row: Row) -> list[tuple[str, Tone]]:
-    deployment = review.optimization.deployment
-    staged = (
-        deployment is not None and deployment.state == "staged" and deployment.variant_id == row["variant_id"]
-    )
-    current = review.current is not None and review.current.text == row["content"]
-    badges: list[tuple[bool, str, Tone]] = [
-        (bool(row["is_original"]), "original", "plain"),
-        (bool(row["is_winner"]), "★ winner", "good"),
-        (staged, "staged: awaiting approval", "accent"),
-        (current, "● current version", "accent"),
-        (row["stage"] in _BADGES and not row["is_original"], _BADGES.get(row["stage"], ""), "plain"),
-        (row["rehearsal"] is True, "rehearsal", "warn"),
-    ]
-    return [(words, tone) for shown, words, tone in badges if shown]
-
-
-def _facts(row: Row) -> list[tuple[str, str]]:
-    mix = "" if row[TESTED_LIFT["lift"]] is None else ", logged mix"
-    pairs = [(f"task completion{mix}", _percent(row["task_completion"]))]
-    if not row["is_original"] and row["original_task_completion"] is not None:
-        words = f"original, same conversations{mix}"
-        pairs.append((words, _percent(row["original_task_completion"])))
-    pairs += [
-        ("sentiment", "" if row["sentiment"] is None else f"{row['sentiment']:+.2f}"),
-        ("quality", "" if row["quality"] is None else f"{row['quality']:.0f} of 100"),
-        ("pairs" if row["n_pairs"] is not None else "n", "" if row["n"] is None else f"{row['n']:,}"),
-    ]
-    if row["goal_points"] is not None:
-        pairs.append(("goal, beside the original", signed(row["goal_points"], unit=" points")))
-    if row[TESTED_LIFT["lift"]] is not None:
+        if tested is not None:
+            pairs += [
+                ("lift, logged mix", relative(row["lift"])),
+                ("lift, tested mix", relative(tested)),
+                ("failed conversations, tested mix", _percent(row["failed_share_tested"])),
+                ("failed conversations, logged mix", _percent(row["failed_share_logged"])),
+            ]
         pairs += [
-            ("lift, logged mix", relative(row["lift"])),
-            ("lift, tested mix", relative(row[TESTED_LIFT["lift"]])),
-            ("failed conversations, tested mix", _percent(row["failed_share_tested"])),
-            ("failed conversations, logged mix", _percent(row["failed_share_logged"])),
+            ("only the variant completed", _figure(row["n10"], ",")),
+            ("only the original completed", _figure(row["n01"], ",")),
+            ("pairs lost to errors", _figure(row["n_dropped"] or None, ",")),
         ]
-    if row["n10"] is not None and row["n01"] is not None:
-        pairs.append(("only the variant completed", f"{row['n10']:,}"))
-        pairs.append(("only the original completed", f"{row['n01']:,}"))
-    if row["n_dropped"]:
-        pairs.append(("pairs lost to errors", f"{row['n_dropped']:,}"))
-    return [(name, value) for name, value in pairs if value]
+        return [(name, value) for name, value in pairs if value]
 
+    @property
+    def _is_current(self) -> bool:
+        current = self.review.current
+        return current is not None and current.text == self.row["content"]
 
-def lift_in_words(row: Row) -> str:
-    """Return a lift with its interval in words, without an interval where the service reports none."""
-    if row["lift"] is None:
-        return "lift not measured"
-    words = f"lift {relative(row['lift'])}"
-    if row["uncertainty_source"] != "service":
-        return f"{words}, {NO_INTERVAL if row['n'] is None else _NO_BOUNDS}"
-    if row[TESTED_LIFT["lift"]] is not None:
-        words += " on the mix of the logged conversations"
-    words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
-    if row[TESTED_LIFT["lift"]] is not None:
-        ends = _ends_in_words(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
-        words += f", {relative(row[TESTED_LIFT['lift']])} on the tested mix, in which failed ones come up more often ({ends})"
-    if row["lift_expected"] is not None:
-        words += f", expected {relative(row['lift_expected'])}"
-    if row["lift_verified"] is not None:
-        ends = _ends_in_words(row["lift_verified_low"], row["lift_verified_high"])
-        words += f"; on new pairs after the decision {relative(row['lift_verified'])} (90% interval {ends})"
-    return words
+    @property
+    def why_not(self) -> str:
+        """Why it cannot be applied."""
+        status = self.review.optimization.status
+        if status != "completed":
+            return f"The optimization is {status}; a variant can be applied once it has completed."
+        return "This is the current version." if self._is_current else ""
+
+    @property
+    def in_production(self) -> str:
+        """Whether logged conversations confirm it, where it was deployed."""
+        deployment = self.review.optimization.deployment
+        if deployment is None or deployment.variant_id != self.id or deployment.verification is None:
+            return ""
+        return _IN_PRODUCTION.get(deployment.verification, deployment.verification)
+
+    @property
+    def outcome(self) -> str:
+        """What the optimization says of it."""
+        if self.is_original:
+            return "reference"
+        if self.is_winner:
+            return "★ winner"
+        if self.stage == "screen":
+            return _BADGES["screen"]
+        if self.row["confidence"] is None:
+            return "not measured yet" if self.row["lift"] is None else "no confidence reported"
+        running = self.review.optimization.status == "running"
+        return "being tested" if running else "not shown to be better"
+
+    @property
+    def _badges(self) -> list[Node]:
+        deployment = self.review.optimization.deployment
+        staged = deployment is not None and (deployment.state, deployment.variant_id) == ("staged", self.id)
+        badges: list[tuple[bool, str, Tone]] = [
+            (self.is_original, "original", "plain"),
+            (self.is_winner, "★ winner", "good"),
+            (staged, "staged: awaiting approval", "accent"),
+            (self._is_current, "● current version", "accent"),
+            (bool(self.stage), _BADGES.get(self.stage, ""), "plain"),
+            (self.row["rehearsal"] is True, "rehearsal", "warn"),
+        ]
+        found = [badge(words, tone) for shown, words, tone in badges if shown]
+        return [*found, badge(*self.labels.badge)] if self.labels.badge else found
+
+    def drawn(self, axis: tuple[float, float]) -> Node | None:
+        """Return its lift as a picture on an axis."""
+        low, high = axis
+        if self.is_original:
+            pieces = [Piece("gap", round(100 * -low / (high - low), 2)), Piece("zero")]
+            return interval_bar(pieces, "the original, at 0 %")
+        row = self.row
+        pieces = effect_pieces(
+            row["lift"],
+            row["lift_low"],
+            row["lift_high"],
+            expected=row["lift_expected"],
+            axis=axis,
+            interval=row["uncertainty_source"] == "service",
+        )
+        return interval_bar(pieces, self.effect)
+
+    def cells(self) -> list[Any]:
+        """Return its lift, the expected one, whether production verified it, the verdict and the pairs, in short."""
+        row = self.row
+        lift = "" if self.is_original else "not measured" if row["lift"] is None else relative(row["lift"])
+        interval: list[str] = []
+        if row["lift"] is not None and not self.is_original:
+            level = row["interval_level"]
+            interval = [
+                f"{level:.0%} interval" if level else "interval",
+                _ends(row["lift_low"], row["lift_high"]),
+            ]
+            interval = interval if row["uncertainty_source"] == "service" else ["no interval"]
+        verdict = self.said.get("verdict")
+        return [
+            [h("b", lift), [h("small", words) for words in interval]],
+            "" if self.is_original or row["lift_expected"] is None else relative(row["lift_expected"]),
+            self.in_production or (not self.is_original and h("span.plw-soft", "–")),
+            [self.outcome, " ", verdict and badge(*VERDICTS[verdict][1:])],
+            _figure(row["n"], ","),
+        ]
+
+    def node(self, *numbers: Any, edits: Node | None = None) -> Node:
+        """Return the whole card: its numbers, in words and as pictures, what is added to them, and its text."""
+        first = "p.plw-warning" if self.labels.warns else "p.plw-said"
+        needed = self.review.about.get("threshold")
+        measured = nodes(
+            h("div.plw-name.plw-foreign", self.name),
+            h("div.plw-badges", self._badges),
+            [
+                h("p.plw-said" if at else first, one_line(words, 600))
+                for at, words in enumerate(self.labels.sentences)
+            ],
+            self.labels.button and h("div.plw-buttons", push(self.labels.button, "label", ".plw-label")),
+            self.effect and h("div.plw-words", self.effect),
+            self.stage == "screen" and h("p.plw-warning", LUCK),
+            self.confidence
+            and [
+                interval_bar(confidence_pieces(self.row["confidence"], needed), self.confidence),
+                h("div.plw-words", self.confidence),
+            ],
+            known(self.facts),
+            self.row["warnings"] and h("p.plw-warning", one_line(self.row["warnings"], 600)),
+        )
+        tag = f"section.plw-card{'.plw-won' * self.is_winner}"
+        return h(
+            tag, h("div.plw-numbers", measured, numbers), self._texts, edits, key=self.id, variant=self.id
+        )
+
+    @cached_property
+    def _texts(self) -> Node | None:
+        """How its text differs from the original."""
+        if self.is_original:
+            return None
+        before, after = self.review.original_text, self.row["content"] or ""
+        title = h("div.plw-heading", "Text compared with the original")
+        about = h("p.plw-soft", describe_difference(before, after))
+        return h("div.plw-texts", title, about, diff_block(diff_lines(before, after)))
+
+    def decision(self) -> Node:
+        """Return the verdict and the note, if the service keeps them, and the button to apply it."""
+        verdicts = [
+            push(
+                words, "verdict", variant=self.id, verdict=name, aria_pressed=self.said.get("verdict") == name
+            )
+            for name, (words, _, _) in VERDICTS.items()
+        ]
+        note = h(
+            "textarea", rows=2, maxlength=10_000, name="note", value=self.said.get("note") or "", key=self.id, action="note",
+            variant=self.id, delay=900
+        )  # fmt: skip
+        apply = push(
+            f"Apply {self.name} …",
+            "apply",
+            ".plw-apply.plw-foreign",
+            variant=self.id,
+            disabled=bool(self.why_not),
+        )
+        return h(
+            "div.plw-review-of",
+            self.review.keeps_notes
+            and [
+                h("div.plw-buttons", verdicts, role="group", aria_label=f"Verdict on {self.name}"),
+                field("Note", note, "span.plw-note"),
+            ],
+            h("div.plw-buttons", apply),
+            self.why_not and h("p.plw-soft", self.why_not),
+        )
 
 
 def interval_in_words(level: float | None, low: float | None, high: float | None) -> str:
     """Return the interval of a lift in words; an end that is None has no bound."""
-    return f"{f'{level:.0%} ' if level else ''}interval {_ends_in_words(low, high)}"
+    return f"{f'{level:.0%} ' if level else ''}interval {_ends(low, high)}"
 
 
-def _ends_in_words(low: float | None, high: float | None) -> str:
+def _ends(low: float | None, high: float | None) -> str:
     return " to ".join("no bound" if end is None else relative(end) for end in (low, high))
 
 
@@ -442,74 +309,9 @@ def confidence_in_words(confidence: float | None, needed: float | None) -> str:
     return f"confidence {shown}, a winner needs {least}"
 
 
-def _why_not(review: Review, row: Row) -> str:
-    status = review.optimization.status
-    if status != "completed":
-        return f"The optimization is {status}; a variant can be applied once it has completed."
-    if review.current is not None and review.current.text == row["content"]:
-        return "This is the current version."
-    return ""
-
-
-def head(review: Review) -> Nodes:
-    """Return the outcome of the optimization as names and values."""
-    return [fact(*pair) for pair in _headline(review)]
-
-
-def _headline(review: Review) -> list[tuple[str, str]]:
-    optimization = review.optimization
-    results = optimization.results
-    facts = [
-        ("prompt", review.current.name if review.current else optimization.prompt_id or ""),
-        ("status", optimization.status),
-        ("mode", optimization.mode or ""),
-    ]
-    settings = optimization.settings
-    if settings is not None and settings.goal:
-        parts = (f"{one_line(one.measure, 60)} × {one.weight:g}" for one in settings.goal)
-        facts.append(("finalist chosen by", one_line(", ".join(parts), 300)))
-    winner = next((row for row in review.variants if row["is_winner"]), None)
-    if optimization.status == "completed":
-        facts.append(("winner", "none" if winner is None else one_line(winner["name"], 80)))
-    if results is not None and results.reason:
-        facts.append(("ended", ended(results.reason)))
-    current = next(
-        (row for row in review.variants if review.current and row["content"] == review.current.text), None
-    )
-    if review.current is not None:
-        facts.append(
-            ("current version", "another text" if current is None else one_line(current["name"], 80))
-        )
-    return facts
-
-
-def actions(review: Review, cards: Sequence[Card], most: int) -> Nodes:
-    """Return the newest actions on the prompt, at most ``most``, with a button to undo the newest change of the text."""
-    names = {card.id: card.name for card in cards}
-    undoable = True
-    shown: Nodes = []
-    for row in review.actions[:most]:
-        changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
-        when = row["acted_at"]
-        back = changed and undoable and not row["undone"]
-        # Only the newest change of the text can be undone.
-        undoable = undoable and not changed
-        shown.append(
-            h(
-                "div.plw-action",
-                h("span.plw-soft", "" if when is None else when.strftime("%Y-%m-%d %H:%M UTC")),
-                " ",
-                h("b", row["kind"]),
-                " ",
-                h("span.plw-foreign", names.get(row["variant_id"] or "", "")),
-                row["undone"] and [" ", badge("undone")],
-                row["note"] and h("span.plw-foreign.plw-soft", f" “{one_line(row['note'], 400)}” "),
-                back and push("Undo …", "undo", ".plw-undo", of=row["action_id"]),
-                key=row["action_id"],
-            )
-        )
-    return shown
+def _figure(value: float | None, form: str, unit: str = "") -> str:
+    return "" if value is None else f"{value:{form}}{unit}"
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.1%}".replace("%", " %")
+    return "" if value is None else f"{100 * value:.1f} %"

@@ -2,93 +2,75 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import InvalidState
+from promptlift.schema.search import assembled
 from promptlift.widgets.review.cards import REHEARSAL
-from promptlift.widgets.review.dialogs import comparison, warning
-from promptlift.widgets.review.search import UNTESTED, can_switch, edits_list, made_by_hand, switches
+from promptlift.widgets.review.deciding import Deciding, comparison, warning
+from promptlift.widgets.review.search import can_switch, edits_list, switches
 from promptlift.widgets.tree import diff_block, h
-from promptlift.widgets.tree_widget import TreeWidget, push
+from promptlift.widgets.tree_widget import push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.widgets.review.cards import Card
-    from promptlift.widgets.review.reading import CurrentVersion, Review
+    from promptlift.widgets.review.reading import Review
     from promptlift.widgets.tree import Node
     from promptlift.widgets.tree_widget import Event
-    from promptlift.workspace import Workspace
 
 __all__ = ["HandMade"]
 
+UNTESTED: Final = (
+    "Put together by hand: no conversation was held with this text as a whole, so it is untested."
+)
 _NAME_CHARS: Final = 120
 _TESTING: Final = (
-    "A new optimization compares it with the prompt as it is now, as the only variant and without a search. It holds "
-    "conversations, which cost what those of every optimization cost."
+    "A new optimization compares it with the current prompt, as the only variant and without a search. Its conversations "
+    "cost as much as those of any other optimization."
 )
 
 
-class HandMade(TreeWidget):
+class HandMade(Deciding):
     """The part of a review in which edits are switched off and on, and the text that they make is tested or applied."""
 
-    _lift: Workspace
-    _review: Review
-    _switched: dict[str, set[str]]
+    def _use(self, review: Review) -> None:
+        super()._use(review)
+        # The edits of a variant that were switched off or on.
+        self._switched: dict[str, set[str]] = {}
 
-    @abstractmethod
-    def _card(self, variant_id: str) -> Card:
-        """Return the card of a variant."""
-
-    @abstractmethod
-    def _current(self) -> CurrentVersion:
-        """Return the current version of the prompt."""
-
-    @abstractmethod
-    def _refuse_if_changed(self) -> bool:
-        """Return whether the prompt was changed since this review was opened; if so, show both texts."""
-
-    @abstractmethod
-    def _apply(self, name: str, note: str, **which: Any) -> None:
-        """Make a variant or a text the current version, unless somebody changed the prompt meanwhile."""
-
-    def _made_actions(self) -> Mapping[str, Callable[[Event], None]]:
+    def _actions(self) -> Mapping[str, Callable[[Event], None]]:
         return {
-            "switch": lambda event: self._switch_edit(event.get("variant", ""), event.get("edit", "")),
+            **super()._actions(),
+            "switch": lambda event: self._switch(event.get("variant", ""), event.get("edit", "")),
             "test": lambda event: self._confirm_test(event.get("variant", "")),
             "apply-made": lambda event: self._confirm_apply_made(event.get("variant", "")),
         }
 
-    def _switch_edit(self, variant_id: str, edit_id: str) -> None:
-        candidate, original = self._review.candidate(variant_id), self._review.original
-        edits = [] if candidate is None else candidate.edits or []
+    def _switch(self, variant_id: str, edit_id: str) -> None:
+        one = self._review.candidate(variant_id)
+        able = one is not None and can_switch(one, self._review.original_text)
         if (
-            candidate is None
-            or original is None
-            or not can_switch(candidate, original["content"] or "")
-            or not any(edit.id == edit_id and switches(edit) for edit in edits)
+            one is None
+            or not able
+            or not any(edit.id == edit_id and switches(edit) for edit in one.edits or ())
         ):
             raise InvalidState("This edit cannot be switched; press Refresh")
         self._switched[variant_id] = self._switched.get(variant_id, set()) ^ {edit_id}
 
     def _edits(self, variant_id: str) -> Node | None:
         """Return the edits of a variant, with the text that somebody put together from them."""
-        candidate, original = self._review.candidate(variant_id), self._review.original
-        if candidate is None or candidate.is_original:
+        one = self._review.candidate(variant_id)
+        if one is None or one.is_original:
             return None
-        before = (original or {}).get("content") or ""
-        return edits_list(
-            candidate, before, self._switched.get(variant_id, ()), self._made(variant_id, before)
-        )
+        switched = self._switched.get(variant_id, set())
+        made = self._made(variant_id) if switched else None
+        return edits_list(one, self._review.original_text, switched, made)
 
-    def _made(self, variant_id: str, before: str) -> Node | None:
-        if not self._switched.get(variant_id):
-            return None
-        text = self._made_text(variant_id)
-        same = next((one for one in self._review.variants if one["content"] == text), None)
-        words = UNTESTED if same is None else f"This is the text of {self._card(same['variant_id']).name}."
+    def _made(self, variant_id: str) -> Node:
+        before, text = self._review.original_text, self._made_text(variant_id)
+        same = next((card.name for card in self._cards if card.row["content"] == text), None)
         buttons = h(
             "div.plw-buttons",
             push("Test this text …", "test", ".plw-test", variant=variant_id),
@@ -96,21 +78,25 @@ class HandMade(TreeWidget):
         )
         return h(
             "div.plw-made",
-            h("p.plw-warning.plw-foreign", words),
+            h("p.plw-warning.plw-foreign", UNTESTED if same is None else f"This is the text of {same}."),
             h("p.plw-soft", describe_difference(before, text)),
             diff_block(diff_lines(before, text)),
             same is None and buttons,
         )
 
     def _made_text(self, variant_id: str) -> str:
-        candidate, original = self._review.candidate(variant_id), self._review.original
-        if candidate is None or original is None or not self._switched.get(variant_id):
+        one, switched = self._review.candidate(variant_id), self._switched.get(variant_id)
+        if one is None or not switched:
             raise InvalidState("No edit of this variant is switched; press Refresh")
-        return made_by_hand(candidate, original["content"] or "", self._switched[variant_id])
+        kept = [
+            edit
+            for edit in one.edits or ()
+            if switches(edit) and (edit.state == "kept") != (edit.id in switched)
+        ]
+        return assembled(self._review.original_text, kept)
 
     def _confirm_test(self, variant_id: str) -> None:
-        card, text = self._card(variant_id), self._made_text(variant_id)
-        current = self._current()
+        card, text, current = self._card(variant_id), self._made_text(variant_id), self._current()
         self._confirm(
             f"Test the text put together from {card.name}?",
             h("p", _TESTING),
@@ -135,20 +121,5 @@ class HandMade(TreeWidget):
 
     def _confirm_apply_made(self, variant_id: str) -> None:
         card, text = self._card(variant_id), self._made_text(variant_id)
-        if self._refuse_if_changed():
-            return
-        current = self._current()
-        self._confirm(
-            f"Apply the text put together from {card.name}?",
-            h("p.plw-foreign", f"It becomes the current version of the prompt {current.name}."),
-            warning(UNTESTED),
-            self._review.rehearsal and warning(REHEARSAL),
-            comparison((f"Current version: {current.name}", current.text), ("New: by hand", text)),
-            label="Note (kept with the action)",
-            value=f"Put together by hand from {card.name}, untested"[:_NAME_CHARS],
-            button="Apply untested",
-            act=lambda note: self._apply_text(text, note),
-        )
-
-    def _apply_text(self, text: str, note: str) -> None:
-        self._apply("The text put together by hand", note, content=text)
+        note = f"Put together by hand from {card.name}, untested"[:_NAME_CHARS]
+        self._ask_to_apply("the text put together by hand", text, note, UNTESTED, content=text)

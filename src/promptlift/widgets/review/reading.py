@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound, PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.review.labelled import labels_of
-from promptlift.widgets.review.search import has_search
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +67,10 @@ class Review:
         """Return a candidate of the search by its id."""
         return next((one for one in self.candidates if one.id == variant_id), None)
 
-    def variant(self, variant_id: str) -> Row | None:
-        """Return a variant by its id."""
-        return next((one for one in self.variants if one["variant_id"] == variant_id), None)
-
     @property
-    def original(self) -> Row | None:
-        """The variant with the original text."""
-        return next((one for one in self.variants if one["is_original"]), None)
+    def original_text(self) -> str:
+        """The original text."""
+        return next((one["content"] or "" for one in self.variants if one["is_original"]), "")
 
     @property
     def rehearsal(self) -> bool:
@@ -84,20 +79,15 @@ class Review:
 
 
 def read_current_version(lift: Workspace, prompt_id: str, *, name: str | None = None) -> CurrentVersion:
-    """Read the current version of a prompt.
-
-    Where the service keeps versions and the prompt's name is known already, this takes a single request.
-    """
-    newest = None
-    if lift.reviews.offered():
-        newest = next(iter(lift.client.prompts.versions(prompt_id, limit=1).data), None)
-        if newest is not None and name is not None:
-            return CurrentVersion(name, newest.content or "", newest.id)
-    prompt = lift.client.prompts.get(prompt_id)
-    name = one_line(prompt.name, 200) if prompt.name else prompt_id
+    """Read the current version of a prompt; where the service keeps versions and the name is known, in one request."""
+    newest = lift.versions(prompt_id).iloc[0] if lift.reviews.offered() else None
+    prompt = lift.client.prompts.get(prompt_id) if newest is None or name is None else None
+    if prompt is not None:
+        name = one_line(prompt.name, 200) if prompt.name else prompt_id
     if newest is not None:
-        return CurrentVersion(name, newest.content or "", newest.id)
-    return CurrentVersion(name, prompt.content or "")
+        text = newest["content"]
+        return CurrentVersion(name or "", "" if is_missing(text) else text, newest["version_id"])
+    return CurrentVersion(name or "", (prompt and prompt.content) or "")
 
 
 def read_review(lift: Workspace, optimization_id: str) -> Review:
@@ -155,23 +145,27 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
     # Only of a search: the table of variants has what it measured, and not its edits.
     if any(row["generation"] is not None for row in rows):
         _try_part(review, "The edits of the search", lambda: _read_candidates(lift, review))
-    try:
-        review.simulations = optimization.simulations()
-    except NotFound:
-        review.simulations = None
-    except PromptliftError as error:
-        review.problems.append(f"The simulated conversations could not be read: {error}")
+    _try_part(review, "The simulated conversations", lambda: _read_simulations(review))
     if optimization.status == "completed" and review.simulations is not None:
-        try:
-            review.labels = labels_of(lift, optimization_id)
-        except PromptliftError as error:
-            review.problems.append(f"The labels could not be read: {error}")
+        _try_part(review, "The labels", lambda: _read_labels(lift, review))
     return review
+
+
+def _read_simulations(review: Review) -> None:
+    with contextlib.suppress(NotFound):  # another service has none
+        review.simulations = review.optimization.simulations()
+
+
+def _read_labels(lift: Workspace, review: Review) -> None:
+    with contextlib.suppress(NotFound):
+        review.labels = lift.labels(optimization_id=review.optimization.id)
 
 
 def _read_candidates(lift: Workspace, review: Review) -> None:
     candidates = lift.client.optimizations.variants(review.optimization.id).data
-    review.candidates = candidates if has_search(candidates) else []
+    review.candidates = (
+        [*candidates] if any(one.search is not None or one.edits for one in candidates) else []
+    )
 
 
 def _read_version(lift: Workspace, review: Review) -> None:

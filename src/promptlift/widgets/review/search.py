@@ -7,37 +7,23 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.inert import one_line
 from promptlift.schema.search import DELETED, assembled
 from promptlift.widgets.interval_bars import common_axis, effect_pieces, interval_bar
-from promptlift.widgets.tree import badge, field, h
-from promptlift.words.figures import signed
+from promptlift.widgets.tree import badge, field, h, nodes
+from promptlift.words.figures import counted, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from promptlift.display.static_html import Tone
-    from promptlift.schema.optimizations import Optimization, Variant
-    from promptlift.schema.search import Edit, EditEvidence, Spending
+    from promptlift.schema.optimizations import Variant
+    from promptlift.schema.search import Edit, EditEvidence, SearchPlan
+    from promptlift.widgets.review.reading import Review
     from promptlift.widgets.tree import Node, Nodes
 
-__all__ = [
-    "SEARCH_ABOUT",
-    "UNTESTED",
-    "can_switch",
-    "cells_in_words",
-    "edits_list",
-    "family",
-    "has_search",
-    "made_by_hand",
-    "spending_in_words",
-    "switched_edits",
-    "switches",
-]
+__all__ = ["can_switch", "edits_list", "family", "switches"]
 
-SEARCH_ABOUT: Final = (
+_ABOUT: Final = (
     "Each candidate is shown below the one that it was made from. Its points are estimated from all conversations of the search, "
     "with a 90 % interval. They chose the finalist and decide nothing: the best of several is partly lucky."
-)
-UNTESTED: Final = (
-    "Put together by hand: no conversation was held with this text as a whole, so it is untested."
 )
 _STATES: Final[dict[str, tuple[str, Tone]]] = {
     "pool": ("in the pool", "plain"),
@@ -57,48 +43,50 @@ _LINE: Final = 400
 _DEEPEST: Final = 6
 
 
-def has_search(candidates: Sequence[Variant]) -> bool:
-    """Return whether candidates come from a search."""
-    return any(one.search is not None or one.edits for one in candidates)
-
-
-def family(candidates: Sequence[Variant], chosen: str = "") -> Node:
-    """Return the candidates as a tree, each below the one that it was made from, the original first."""
-    by_id = {one.id: one for one in candidates}
+def family(review: Review, chosen: str = "") -> Nodes:
+    """Return the candidates of a search as a tree, each below the one that it was made from; nothing without a search."""
+    if not review.candidates:
+        return []
+    by_id = {one.id: one for one in review.candidates}
     children: dict[str | None, list[Variant]] = {}
-    for one in sorted(candidates, key=lambda one: (one.generation or 0, one.number or 0)):
+    for one in sorted(review.candidates, key=lambda one: (one.generation or 0, one.number or 0)):
         parent = None if one.is_original or one.parent_variant_id not in by_id else one.parent_variant_id
         children.setdefault(parent, []).append(one)
-    measured = [one.search for one in candidates if one.search is not None]
-    axis = common_axis([end for one in measured for end in (one.points, one.points_low, one.points_high)])
-    found: Nodes = []
+    found = [one.search for one in review.candidates if one.search is not None]
+    axis = common_axis([end for one in found for end in (one.points, one.points_low, one.points_high)])
+    members: Nodes = []
     left = [(one, 0) for one in reversed(children.get(None, []))]
-    seen: set[str] = set()
     while left:
         one, depth = left.pop()
-        if one.id in seen:
-            continue
-        seen.add(one.id)
-        found.append(_member(one, depth, by_id, axis, here=one.id == chosen))
-        left += [(child, depth + 1) for child in reversed(children.get(one.id, []))]
-    return h("ul.plw-family", found)
+        members.append(_member(one, depth, by_id, axis, here=one.id == chosen))
+        left += [(child, depth + 1) for child in reversed(children.pop(one.id, []))]
+    headroom = review.optimization.headroom
+    spent = _spending_in_words(review.optimization.search_plan)
+    return nodes(
+        h("div.plw-heading", "Family tree of the candidates"),
+        h("p.plw-soft", _ABOUT),
+        spent and h("p.plw-soft", spent),
+        headroom and headroom.text and h("p.plw-foreign", _line(headroom.text, 600)),
+        h("ul.plw-family", members),
+    )
 
 
 def _member(
     one: Variant, depth: int, by_id: dict[str, Variant], axis: tuple[float, float], *, here: bool
 ) -> Node:
     parents = [by_id[name] for name in (one.parent_variant_id, one.other_parent_variant_id) if name in by_id]
-    own, theirs = _kept(one), {edit.id for parent in parents for edit in _kept(parent)}
-    first = _kept(parents[0]) if parents else []
-    found, words = one.search, _measured(one)
-    state = "" if found is None else found.state or ""
-    badges: list[tuple[str, Tone]] = [("★ winner", "good")] if one.is_winner else []
-    badges += [_STATES.get(state, (state, "plain"))] if state else []
+    own, found, words = _kept(one), one.search, _measured(one)
+    mine, theirs = {edit.id for edit in own}, {edit.id for parent in parents for edit in _kept(parent)}
+    changed = [("good", "+ ", edit) for edit in own if edit.id not in theirs]
+    changed += [
+        ("bad", "− ", edit) for parent in parents[:1] for edit in _kept(parent) if edit.id not in mine
+    ]
+    state = (found and found.state) or ""
     drawn = None
     if found is not None and found.points is not None:
         ends = (found.points, found.points_low, found.points_high)
         drawn = interval_bar(effect_pieces(*ends, axis=axis, interval=True), words)
-    choose = h(
+    name = h(
         "button.plw-choose.plw-foreign",
         _name(one),
         action="choose",
@@ -106,17 +94,14 @@ def _member(
         aria_pressed=here,
         still="b",
     )
-    signed_edits = [
-        *(("good", "+ ", edit) for edit in own if edit.id not in theirs),
-        *(("bad", "− ", edit) for edit in first if edit.id not in {mine.id for mine in own}),
-    ]
     return h(
         "li.plw-member",
         h(
             "div.plw-member-head",
-            choose,
+            name,
             one.generation and h("span.plw-soft", f"generation {one.generation}"),
-            [badge(*pair) for pair in badges],
+            one.is_winner and badge("★ winner", "good"),
+            state and badge(*_STATES.get(state, (state, "plain"))),
         ),
         drawn,
         h(
@@ -126,7 +111,7 @@ def _member(
             and h("div.plw-foreign.plw-soft", f"merge of {_name(parents[0])} and {_name(parents[1])}"),
             [
                 h("div.plw-foreign", h(f"b.plw-{tone}", sign), _line(edit.symptom))
-                for tone, sign, edit in signed_edits
+                for tone, sign, edit in changed
             ],
             found is not None and found.reason and h("div.plw-foreign.plw-soft", _line(found.reason)),
         ),
@@ -206,7 +191,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
             edit.text and h("ins.plw-foreign", edit.text[:_TEXT]),
         ),
         [_quotation(place) for place in edit.evidence],
-        h("div.plw-words", cells_in_words(edit)),
+        h("div.plw-words", _cells_in_words(edit)),
         edit.reason and h("p.plw-foreign.plw-soft", _line(edit.reason)),
         key=edit.id,
         edit=edit.id,
@@ -221,19 +206,7 @@ def _quotation(place: EditEvidence) -> Node:
     return h("blockquote", words and h("span.plw-foreign", f"“{words}” "), where)
 
 
-def switched_edits(one: Variant, switched: Collection[str]) -> list[Edit]:
-    """Return the edits of a candidate's text after some were switched, in the order in which they were written."""
-    return [
-        edit for edit in one.edits or () if switches(edit) and (edit.state == "kept") != (edit.id in switched)
-    ]
-
-
-def made_by_hand(one: Variant, original: str, switched: Collection[str]) -> str:
-    """Return the text of a candidate after some of its edits were switched on or off."""
-    return assembled(original, switched_edits(one, switched))
-
-
-def cells_in_words(edit: Edit) -> str:
+def _cells_in_words(edit: Edit) -> str:
     """Return how conversations with an edit ended against those without it."""
     if edit.won is None or edit.lost is None:
         return "not tested for itself"
@@ -242,28 +215,19 @@ def cells_in_words(edit: Edit) -> str:
     return f"with it against without it: {edit.won:,} won, {edit.lost:,} lost{alike}{worth}"
 
 
-def spending_in_words(optimization: Optimization) -> str:
+def _spending_in_words(plan: SearchPlan | None) -> str:
     """Return what search, confirmation and verification may spend and have spent."""
-    plan = optimization.search_plan
     if plan is None:
         return ""
-    parts = [
-        f"{name} {_spent(spending)}"
-        for name, spending in (
-            ("search", plan.search), ("confirmation", plan.confirmation), ("verification", plan.verification)
-        )
-        if spending.planned is not None or spending.spent is not None
-    ]  # fmt: skip
-    words = f"Conversations: {', '.join(parts)}." if parts else ""
-    if plan.generations:
-        words += f" {plan.generations} generation{'' if plan.generations == 1 else 's'}."
-    return words.strip()
-
-
-def _spent(spending: Spending) -> str:
-    if spending.planned is None:
-        return f"{spending.spent:,}"
-    return f"{spending.spent or 0:,} of at most {spending.planned:,}"
+    parts = []
+    for name in ("search", "confirmation", "verification"):
+        spending = getattr(plan, name)
+        if spending.planned is not None:
+            parts.append(f"{name} {spending.spent or 0:,} of at most {spending.planned:,}")
+        elif spending.spent is not None:
+            parts.append(f"{name} {spending.spent:,}")
+    words = f"Conversations: {', '.join(parts)}. " if parts else ""
+    return words + (f"{counted(plan.generations, 'generation')}." if plan.generations else "")
 
 
 def _measured(one: Variant) -> str:
@@ -273,7 +237,7 @@ def _measured(one: Variant) -> str:
     words = f"{signed(found.points)} points over the original"
     if found.points_low is not None and found.points_high is not None:
         words += f" ({signed(found.points_low)} to {signed(found.points_high)})"
-    return f"{words}, tested on {found.pairs:,} cell{'' if found.pairs == 1 else 's'}"
+    return f"{words}, tested on {counted(found.pairs, 'cell')}"
 
 
 def _kept(one: Variant) -> list[Edit]:
