@@ -1,4 +1,4 @@
-"""The conversation browser as a person uses it: in JupyterLab, with a mouse and keys."""
+"""The conversation browser as a person uses it: in JupyterLab, with a mouse and keys, also over a restart of the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(280)
 
 TABLE = """
 import json
@@ -15,46 +15,35 @@ import numpy as np
 import pandas as pd
 from promptlift import widgets
 
-rng = np.random.default_rng(1)
 N = {rows}
 def content(i):
-    messages = [
-        {{"role": "system", "content": "You help with orders."}},
-        {{"role": "user", "content": f"Where is parcel number {{i}}? It was due yesterday.", "timestamp": "2026-03-01T10:00:00Z"}},
-        {{"role": "assistant", "content": "It is on its way. " + "Please wait a little longer. " * 30, "tokens": 1234,
-          "model": "gpt-4o", "timestamp": "2026-03-01T10:00:07Z"}},
-    ] + ([{{"role": "user", "content": "Grüße aus Köln, \\"danke\\"."}}] if i % 1000 == 7 else [])
-    return json.dumps({{"messages": messages}})
+    asked = {{"role": "user", "content": f"Where is parcel number {{i}}? It was due yesterday."}}
+    said = {{"role": "assistant", "content": "It is on its way. " + "Please wait a little longer. " * 30}}
+    more = [{{"role": "user", "content": "Grüße aus Köln, \\"danke\\"."}}] if i % 1000 == 7 else []
+    return json.dumps({{"messages": [asked, said, *more]}})
 df = pd.DataFrame({{
     "conversation_id": [f"conv_{{i:05}}" for i in range(N)],
     "started_at": pd.date_range("2026-03-01", periods=N, freq="7min", tz="UTC"),
-    "llm_model": "gpt-4o",
-    "sentiment": pd.Categorical(rng.choice(["positive", "neutral", "negative"], N)),
-    "sentiment_score": rng.normal(0, 0.4, N).clip(-1, 1),
-    "task_completed": pd.array(rng.random(N) < 0.7, dtype="boolean"),
+    "tokens": [(7 * i) % N for i in range(N)],
+    "task_completed": pd.array([i % 2 == 0 for i in range(N)], dtype="boolean"),
+    "sentiment": pd.Categorical([["positive", "neutral", "negative"][i % 3] for i in range(N)]),
     "summary": "The user asks for a parcel.",
     "issues": [[{{"title": "Had to ask twice", "severity": "low"}}] if i % 3 == 0 else [] for i in range(N)],
-    "topics": [["delivery"]] * N,
     "content": [content(i) for i in range(N)],
 }})
-df.attrs["promptlift"] = {{"analyser": "llm:gpt-4o"}}
 """
-ROWS = 10_000
+LABELS = "print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))"
 
 
-def opened(lab, name, rows=ROWS, table="df", options='labels="labels.csv"'):
-    labels = lab.folder / "labels.csv"
-    labels.unlink(missing_ok=True)
-    cell = f"browser = widgets.ConversationBrowser({table}, {options})\nbrowser"
+def opened(lab, name, rows, options=""):
+    (lab.folder / "labels.csv").unlink(missing_ok=True)
+    cell = f"browser = widgets.ConversationBrowser(df, {options})\nbrowser"
     notebook = lab.open([TABLE.format(rows=rows), cell], name=name)
     notebook.run_all()
-    notebook.page.locator(".plw-browser .plw-row").first.wait_for()
-    notebook.page.locator(".plw-browser").scroll_into_view_if_needed()
-    return notebook
-
-
-def found(notebook):
-    return notebook.page.locator(".plw-found")
+    box = notebook.page.locator(".plw-browser")
+    box.locator(".plw-row").first.wait_for()
+    box.scroll_into_view_if_needed()
+    return notebook, box
 
 
 def says(locator, words):
@@ -63,77 +52,60 @@ def says(locator, words):
     expect(locator).to_contain_text(words, timeout=20_000)
 
 
-def opens(box, words):
+def opens(box, number):
     """Wait until a transcript is shown that is what the widget labels, not one that the next answer replaces."""
-    says(box.locator(".plw-shown:not(.plw-stale)"), words)
+    says(box.locator(".plw-shown:not(.plw-stale)"), f"Where is parcel number {number}?")
 
 
 def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
-    notebook = opened(lab, "browse.ipynb")
-    page = notebook.page
-    box = page.locator(".plw-browser")
+    notebook, box = opened(lab, "browse.ipynb", 10_000, 'labels="labels.csv"')
+    page, found, progress = notebook.page, box.locator(".plw-found"), box.locator(".plw-progress")
     # Two megabytes would be there if the table were: the browser gets its code, a page of rows, one transcript and the fallback.
     assert notebook.received < 150_000
-    says(found(notebook), re.compile(r"^10,000 conversations"))
+    says(found, re.compile(r"^10,000 conversations"))
     assert box.locator(".plw-row").count() == 50
-    opens(box, "Where is parcel number 0?")
-    opens(box, "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o")
+    opens(box, 0)
     notebook.screenshot("browser-open")
-
-    # Filters.
     box.get_by_label("Text in the conversation").fill('danke "GRÜSSE aus"')
-    says(found(notebook), "10 of 10,000")
-    box.get_by_label("Any completion").select_option("yes")
-    page.wait_for_function("() => /^[1-9] of 10,000/.test(document.querySelector('.plw-found').textContent)")
-    says(box.locator(".plw-small").first, "completed")
+    says(found, "10 of 10,000")
+    says(box.locator(".plw-turn mark").last, "danke")
+    box.get_by_label("issue", exact=True).select_option("0")
+    says(found, "3 of 10,000")
     notebook.screenshot("browser-filtered")
     box.get_by_role("button", name="Clear").click()
-    says(found(notebook), re.compile(r"^10,000 conversations"))
-    box.get_by_label("Any issue").select_option("0")
-    says(found(notebook), "3,334 of 10,000")
-    box.get_by_label("Any sentiment").select_option("negative")
-    page.wait_for_function("() => /^1,[01]\\d\\d of/.test(document.querySelector('.plw-found').textContent)")
-    box.get_by_role("button", name="Clear").click()
-    says(found(notebook), re.compile(r"^10,000 conversations"))
+    says(found, re.compile(r"^10,000 conversations"))
 
-    # Keys: down two, say no and negative, down over the end of the page, next without a label.
+    # Keys: down two, say no and negative, next without a label, the next page, the end, take a label back.
     page.keyboard.press("ArrowDown")
     page.keyboard.press("j")
-    opens(box, "Where is parcel number 2?")
+    opens(box, 2)
     page.keyboard.press("n")
     page.keyboard.press("1")
-    says(box.locator(".plw-progress"), "1 labelled, saved in labels.csv")
+    says(progress, "1 labelled, saved in labels.csv")
     says(box.locator(".plw-row[aria-selected=true]"), "you: not completed")
     says(box.locator(".plw-row[aria-selected=true]"), "you: negative")
     page.keyboard.press("Home")
-    opens(box, "Where is parcel number 0?")
+    opens(box, 0)
     for key in "y3":
         page.keyboard.press(key)
     for number in (1, 3):  # the third has a label: Enter goes on to the fourth
         page.keyboard.press("Enter")
-        opens(box, f"Where is parcel number {number}?")
+        opens(box, number)
     page.keyboard.press("y")
-    says(box.locator(".plw-progress"), "3 labelled")
+    says(progress, "3 labelled")
     page.keyboard.press("PageDown")
-    opens(box, "Where is parcel number 50?")
+    opens(box, 50)
     page.keyboard.press("ArrowUp")
-    opens(box, "Where is parcel number 49?")
+    opens(box, 49)
     page.keyboard.press("End")
-    opens(box, "Where is parcel number 9999?")
+    opens(box, 9999)
     page.keyboard.press("y")
     page.keyboard.press("Backspace")
-    says(box.locator(".plw-progress"), "3 labelled")
+    says(progress, "3 labelled")
     box.get_by_label("Labelled or not").select_option("yes")
-    says(found(notebook), "3 of 10,000")
-    page.keyboard.press("Escape")
+    says(found, "3 of 10,000")
     notebook.screenshot("browser-labelled")
-
-    table = json.loads(
-        notebook.evaluate(
-            "print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))"
-        )
-    )
-    assert table == [
+    assert json.loads(notebook.evaluate(LABELS)) == [
         ["conv_00000", True, "positive"],
         ["conv_00002", False, "negative"],
         ["conv_00003", True, None],
@@ -141,19 +113,51 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     assert notebook.problems() == []
 
 
+def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
+    from playwright.sync_api import expect
+
+    options = 'labels="labels.csv", label_sets={"reason": ["refund", "bug"]}'
+    notebook, box = opened(lab, "restart.ipynb", 300, options)
+    found, first = box.locator(".plw-found"), box.locator(".plw-row").first
+    box.get_by_label("completion", exact=True).select_option("0")
+    says(found, "150 of 300")
+    box.get_by_label("From", exact=True).fill("2026-03-02")
+    says(found, "47 of 300")
+    box.get_by_label("Text in the conversation").fill('parcel "its WAY"')
+    expect(box.locator(".plw-turn mark")).to_have_text(["parcel", "its way"], timeout=20_000)
+    box.get_by_label("Sort", exact=True).select_option("Most tokens first")
+    says(first, "Where is parcel number 214?")
+    box.get_by_role("button", name="bug", exact=True).click()
+    note = box.get_by_label("Note", exact=True)
+    note.fill("yes, no, 1 2 3: typed, not pressed")
+    note.blur()
+    says(first, "reason: bug")
+    says(first, "note")
+    notebook.screenshot("browser-facets")
+
+    notebook.restart()
+    notebook.run_all()
+    says(found, "47 of 300")
+    expect(box.get_by_label("Text in the conversation")).to_have_value('parcel "its WAY"')
+    expect(box.get_by_label("From", exact=True)).to_have_value("2026-03-02")
+    says(first, "Where is parcel number 214?")
+    says(first, "reason: bug")
+    expect(note).to_have_value("yes, no, 1 2 3: typed, not pressed")
+    box.get_by_role("button", name="Clear").click()
+    says(found, re.compile(r"^300 conversations"))
+    # What was cleared does not come back.
+    notebook.page.wait_for_function("() => !JSON.stringify({...sessionStorage}).includes('its WAY')")
+    assert notebook.problems() == []
+
+
 def test_keys_of_the_notebook_are_not_set_off(lab):
     """In command mode "x" cuts a cell and "d d" deletes it, wherever the focus is: not in the widget."""
-    notebook = opened(lab, "keys.ipynb", rows=60, options="")
+    notebook, box = opened(lab, "keys.ipynb", 60)
     page = notebook.page
-    box = page.locator(".plw-browser")
     for part in (
-        ".plw-list",
-        ".plw-shown",
-        ".plw-bar button",
-        ".plw-pages button:enabled",
+        *(".plw-list", ".plw-shown", ".plw-bar button", ".plw-pages button:enabled"),
         # Keys change the filters of these two, and then there may be no second page.
-        ".plw-bar select",
-        ".plw-bar input",
+        *(".plw-bar select", ".plw-bar input"),
     ):
         page.locator(".jp-Notebook .jp-InputPrompt").first.click()
         page.keyboard.press("Escape")
@@ -163,23 +167,14 @@ def test_keys_of_the_notebook_are_not_set_off(lab):
             page.keyboard.press(key)
         assert page.locator(".jp-Notebook .jp-Cell").count() == 2, part
         assert page.locator(".jp-Notebook .jp-CodeCell").count() == 2, part
-    box.locator(".plw-list").focus()
-    page.keyboard.press("Home")
     says(box.locator(".plw-found"), "0 of 60 conversations")  # what was typed went into the text filter
-    box.get_by_role("button", name="Clear").click()
-    opens(box, "parcel number 0?")
-    page.keyboard.press("y")
-    page.keyboard.press("ArrowDown")
-    opens(box, "parcel number 1?")
-    says(box.locator(".plw-progress"), "1 labelled")
     assert notebook.problems() == []
 
 
 def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_is_labelled(lab):
-    notebook = opened(lab, "busy.ipynb", rows=200, options="")
+    notebook, box = opened(lab, "busy.ipynb", 200)
     page = notebook.page
-    box = page.locator(".plw-browser")
-    opens(box, "parcel number 0?")
+    opens(box, 0)
     notebook.evaluate("import time; time.sleep(6)", wait=False)
     box.locator(".plw-list").focus()
     for key in "yn2":
@@ -191,11 +186,10 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
     says(box.locator(".plw-notice"), "Not labelled: this conversation is still loading")
     notebook.screenshot("browser-busy")
     says(box.locator(".plw-progress"), "1 labelled")
-    opens(box, "parcel number 1?")
+    opens(box, 1)
     page.keyboard.press("y")
     says(box.locator(".plw-progress"), "2 labelled")
-    code = "print(browser.labels.drop(columns='labelled_at').to_json(orient='values'))"
-    assert json.loads(notebook.evaluate(code)) == [
+    assert json.loads(notebook.evaluate(LABELS)) == [
         ["conv_00000", False, "neutral"],
         ["conv_00001", True, None],
     ]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from promptlift.widgets import ConversationBrowser
-from support.hostile import CHARACTERS, LONG, ONE_OF_EACH, PAYLOADS
+import promptlift
+from promptlift.widgets import ConversationBrowser, VariantReview
+from support.deployed import ORIGINAL
+from support.hostile import CHARACTERS, ENCODABLE, LONG, ONE_OF_EACH, PAYLOADS
 from support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
@@ -47,20 +49,21 @@ df = pd.DataFrame({{
 }})
 df.attrs["promptlift"] = {{"analyser": PAYLOADS[0]}}
 """
+TEXTS = [one for one in ENCODABLE if "\x00" not in one and one.strip()]
 OWN_TAGS = {
-    *("DIV", "SPAN", "INPUT", "SELECT", "OPTION", "BUTTON", "KBD", "DL", "DT", "DD", "B", "P"),
-    *("LABEL", "TEXTAREA", "MARK"),
+    *("DIV", "SPAN", "SECTION", "P", "B", "SMALL", "CODE", "KBD", "MARK", "INS", "DEL", "DL", "DT", "DD", "DETAILS", "SUMMARY"),
+    *("INPUT", "SELECT", "OPTION", "BUTTON", "TEXTAREA", "LABEL", "TABLE", "THEAD", "TBODY", "TR", "TH", "TD"),
 }  # fmt: skip
 MEASURE = """
 root => {
     const box = root.getBoundingClientRect();
     const parent = root.parentElement.getBoundingClientRect();
     const rows = [...root.querySelectorAll('.plw-row')].map(row => row.getBoundingClientRect().height);
-    const outside = [...root.querySelectorAll('button, select, input, .plw-panes')].filter(one => {
+    const outside = [...root.querySelectorAll('.plw-bar :is(button, select, input), .plw-panes')].filter(one => {
         const own = one.getBoundingClientRect();
         return own.width > 0 && (own.left < box.left - 1 || own.right > box.right + 1);
     }).length;
-    const button = root.querySelector('[data-value="true"]').getBoundingClientRect();
+    const button = root.querySelector('[data-value=yes], .plw-confirm').getBoundingClientRect();
     const top = document.elementFromPoint(button.left + 4, button.top + button.height / 2);
     return {
         wide: box.width <= parent.width + 1, height: box.height, row: Math.max(0, ...rows), outside,
@@ -73,33 +76,42 @@ root => {
 """
 
 
-def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
+def requested(page):
+    """Return a list that has the address of every request from now on."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    return asked
+
+
+def measured(box):
+    found = box.evaluate(MEASURE)
+    assert set(found["tags"]) <= OWN_TAGS
+    assert (found["handlers"], found["outside"]) == (0, 0)
+    assert found["wide"]
+    assert not found["scrolls"]
+    assert not found["covered"]
+    return found
+
+
+def test_nothing_runs_and_nothing_moves_in_the_interactive_browser(lab):
     notebook = lab.open(
         [CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb", anew=True
     )
     page = notebook.page
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = requested(page)
     notebook.run_all()
     box = page.locator(".plw-browser")
     box.locator(".plw-row").first.wait_for()
     box.scroll_into_view_if_needed()
     title = page.title()
-    shown = box.locator(".plw-shown")
     page.wait_for_function("() => document.querySelectorAll('.plw-turn').length > 90")
     notebook.screenshot("hostile-all")
-    heights = []
     # The page lays its panels out once more.
     wait_until(lambda: not box.evaluate(MEASURE)["outside"], what="everything is inside", seconds=20)
     box.locator(".plw-list").focus()
+    heights = []
     for place in range(WALKED):
-        found = box.evaluate(MEASURE)
-        assert set(found["tags"]) <= OWN_TAGS, place
-        assert found["handlers"] == 0
-        assert found["wide"], place
-        assert not found["scrolls"], place
-        assert not found["covered"], place
-        assert found["outside"] == 0, place
+        found = measured(box)
         assert found["row"] < 80, place
         heights.append(found["height"])
         page.keyboard.press("ArrowDown")
@@ -110,16 +122,49 @@ def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
         )
     assert max(heights) - min(heights) < 2
     # Clicks in the texts, and the longest one in the eye of the camera.
-    for turn in shown.locator(".plw-foreign").all():
+    for turn in box.locator(".plw-shown .plw-foreign").all():
         turn.click(position={"x": 3, "y": 3}, force=True)
     notebook.screenshot("hostile-last")
     assert page.title() == title
-    assert "owned" not in page.title()
     assert not [url for url in asked if "evil" in url]
     assert notebook.problems() == []
 
 
-def test_nothing_runs_or_is_typeset_in_the_fallback(lab):
+def hostile_optimization(world, lift):
+    """Every payload is a variant's name, text and note, a persona, a scenario and a transcript."""
+    made = world.optimization(texts=("You help.", *TEXTS))
+    world.rename(made, [TEXTS[0], *TEXTS])
+    world.talk(made, TEXTS)
+    for number, text in enumerate(TEXTS[::3]):
+        lift.optimizations[made].mark(world.variant(made, number + 1), verdict="keep", note=text[:10_000])
+    return made
+
+
+def test_nothing_runs_in_the_interactive_review_or_its_dialog(shown, service, world):
+    with promptlift.connect(service.base_url, world.key, progress=False) as lift:
+        made = hostile_optimization(world, lift)
+    notebook, box = shown("hostile-review", f"widgets.VariantReview(lift, {made!r})")
+    page = notebook.page
+    asked = requested(page)
+    box.locator(".plw-variant").nth(len(TEXTS)).wait_for(state="attached")
+    box.locator(".plw-pair").first.click()
+    box.locator(".plw-opened-pair").wait_for()
+    assert box.locator(".plw-variant").count() == len(TEXTS) + 1
+    for place in (3, 40, len(TEXTS) - 1):
+        box.locator(".plw-variant .plw-verdict").nth(place).click()
+        box.locator(".plw-apply").click()
+        box.locator(".plw-dialog").wait_for()
+        measured(box)
+        notebook.screenshot(f"hostile-review-{place}")
+        box.get_by_role("button", name="Cancel").click()
+        box.locator(".plw-dialog").wait_for(state="hidden")
+    assert "owned" not in page.title()
+    assert not [url for url in asked if "evil" in url]
+    assert notebook.problems() == []
+    assert world.text == ORIGINAL
+
+
+def test_nothing_is_typeset_in_the_fallback(lab):
     """JupyterLab typesets mathematics in HTML outputs, where a formula can carry a link that runs a script."""
     cells = [
         CODE,
@@ -128,53 +173,43 @@ def test_nothing_runs_or_is_typeset_in_the_fallback(lab):
     ]
     notebook = lab.open(cells, name="hostile-fallback.ipynb")
     page = notebook.page
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = requested(page)
     notebook.run_all()
     page.wait_for_selector("mjx-container")
     fallback = page.locator(".promptlift-static")
     assert page.locator("mjx-container").count() == 1  # ours has none, the control has one
-    assert fallback.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
     assert fallback.evaluate(
         "root => root.getBoundingClientRect().width <= root.parentElement.getBoundingClientRect().width + 1"
     )
-    fallback.scroll_into_view_if_needed()
     notebook.screenshot("hostile-fallback")
     assert "owned" not in page.title()
     assert not [url for url in asked if "evil" in url]
 
 
-def test_nothing_runs_in_an_exported_page_with_scripts_on(chromium, tmp_path):
+def test_nothing_runs_in_an_exported_page_with_scripts_on(chromium, service, world, tmp_path):
     safe = [one.encode("utf-8", "replace").decode() for one in PAYLOADS]
-    table = pd.DataFrame(
-        {
-            "conversation_id": [f"{one[:500]}{place}" for place, one in enumerate(safe)],
-            "summary": safe,
-            "issues": [[{"title": one}] for one in safe],
-            "content": [json.dumps({"messages": [{"role": "user", "content": one} for one in safe]})]
-            * len(safe),
-        }
-    )
-    labels = pd.DataFrame({"conversation_id": [*safe[:90], "x"], "task_completed": True}).drop_duplicates(
-        "conversation_id"
-    )
-    html = ConversationBrowser(table, labels=labels)._repr_html_()
+    content = json.dumps({"messages": [{"role": "user", "content": one} for one in safe]})
+    ids = [f"{one[:500]}{place}" for place, one in enumerate(safe)]
+    issues = [[{"title": one}] for one in safe]
+    table = pd.DataFrame({"conversation_id": ids, "summary": safe, "issues": issues, "content": content})
+    labels = pd.DataFrame({"conversation_id": [*safe[:90], "x"], "task_completed": True})
+    browser = ConversationBrowser(table, labels=labels.drop_duplicates("conversation_id"))
+    with promptlift.connect(service.base_url, world.key, progress=False) as lift:
+        review = VariantReview(lift, hostile_optimization(world, lift))
     target = tmp_path / "page.html"
-    target.write_text(
-        f"<!doctype html><meta charset=utf-8><title>honest</title><body>{html}<p id=after>after</p>"
-    )
-    page = chromium.new_page(viewport={"width": 900, "height": 900})
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    head = "<!doctype html><meta charset=utf-8><title>honest</title><body>"
+    target.write_text(f"{head}{browser._repr_html_()}{review._repr_html_()}<p id=after>after</p>")
+    page = chromium.new_page(viewport={"width": 1000, "height": 900})
+    asked = requested(page)
     page.goto(target.as_uri())
-    for fold in page.locator("summary").all():
-        fold.click()
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     assert page.title() == "honest"
     assert len(asked) == 1
+    fallbacks = page.locator("body > .promptlift-static")
+    assert fallbacks.count() == 2
+    assert fallbacks.locator("a, script, img, iframe, svg, math, style, input, form").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    # What comes after stands after, and nothing of the fallback reaches out of it.
-    assert page.evaluate(
-        "() => { const fallback = document.querySelector('.promptlift-static').getBoundingClientRect();"
-        " const after = document.querySelector('body > #after').getBoundingClientRect(); return after.top >= fallback.bottom; }"
-    )
+    # What comes after stands after, and nothing of a fallback reaches out of it.
+    bottom = fallbacks.last.evaluate("one => one.getBoundingClientRect().bottom")
+    assert page.locator("body > #after").evaluate("one => one.getBoundingClientRect().top") >= bottom
     page.close()

@@ -1,4 +1,4 @@
-"""The button of a review that has both arms labelled: with keys, left and gone on with, blind in page, DOM and messages."""
+"""The button of a review that has both arms labelled: with keys, left and continued, blind in page, DOM and messages."""
 
 from __future__ import annotations
 
@@ -7,27 +7,11 @@ import re
 import pytest
 
 import promptlift
-from support.reviewed_world import ReviewedWorld
 
 pytestmark = pytest.mark.timeout(280)
 
 CELLS = 24
-LABELS = 2 * CELLS
 SECRET = "SECRET-"  # in the names and texts of all that must not be seen
-CODE = """
-import promptlift
-from promptlift import widgets
-lift = promptlift.connect({address!r}, {key!r}, progress=False)
-review = widgets.VariantReview(lift, {optimization!r})
-review
-"""
-
-
-@pytest.fixture
-def world(service):
-    made = ReviewedWorld.beside(service.data)
-    yield made
-    made.database.close()
 
 
 @pytest.fixture
@@ -52,65 +36,38 @@ def seen(page):
     return page.content() + page.locator("body").inner_text() + kept
 
 
-def label(page, box, numbers):
-    """Label with keys, as the parcel says: so both arms are alike for people, and unlike for the judge."""
-    progress, shown = box.locator(".plw-progress"), box.locator(".plw-shown:not(.plw-stale)")
-    for number in numbers:
-        says(box.locator(".plw-row[aria-selected=true]"), re.compile(rf"^Conversation {number}(?!\d)"))
-        says(shown, "Where is parcel number")
-        parcel = int(re.search(r"parcel number (\d+)", shown.inner_text())[1])
-        page.keyboard.press("y" if parcel % 2 else "n")
-        says(progress, f"{number} of {LABELS} labelled")
-        if number < LABELS:
-            page.keyboard.press("Enter")
-
-
-def test_both_arms_are_labelled_blind_in_the_place_of_the_review(lab, service, world, optimization):
-    code = CODE.format(address=service.base_url, key=world.key, optimization=optimization)
-    notebook = lab.open([code], name="label-draw.ipynb")
+def test_both_arms_are_labelled_blind_in_the_place_of_the_review(shown, world, optimization):
+    notebook, box = shown("label-draw", f"widgets.VariantReview(lift, {optimization!r})")
     page = notebook.page
-    notebook.run_all()
-    box = page.locator(".plw-review")
-    button = box.locator(".plw-label")
+    button, back = box.locator(".plw-label"), box.locator(".plw-leave")
     button.wait_for()
-    box.scroll_into_view_if_needed()
     assert SECRET in seen(page)
     secrets = [SECRET, *(world.variant(optimization, number) for number in range(3))]
     says(box.locator(".plw-card"), "Nobody has checked these conversations yet")
     notebook.screenshot("label-offer")
-
-    def labelled(numbers, picture):
-        """Press the button, label, and return the way back; nothing of the review is seen meanwhile."""
+    for numbers, words in (
+        (range(1, 4), "Label both arms, blind"),
+        (range(4, 7), "Continue labelling, blind"),
+    ):
         begun = len(notebook.frames)
+        says(button, words)
         button.click()
-        back = box.locator(".plw-leave")
-        back.wait_for()
         # The keys go to the browser at once.
         page.wait_for_selector(".plw-drawn .plw-list:focus")
-        label(page, box, numbers)
-        notebook.screenshot(picture)
-        for where in (seen(page), *notebook.frames[begun:]):
-            found = where if isinstance(where, str) else where.decode("utf-8", "replace")
-            assert not [one for one in secrets if one in found]
+        for number in numbers:
+            says(box.locator(".plw-row[aria-selected=true]"), re.compile(rf"^Conversation {number}(?!\d)"))
+            says(box.locator(".plw-shown:not(.plw-stale)"), "Where is parcel number")
+            page.keyboard.press("y" if number % 2 else "n")
+            says(box.locator(".plw-progress"), f"{number} of {2 * CELLS} labelled")
+            page.keyboard.press("Enter")
+        notebook.screenshot(f"label-{numbers[0]}")
+        for where in (seen(page).encode("utf-8", "replace"), *notebook.frames[begun:]):
+            assert not [one for one in secrets if one.encode() in where]
         assert any(b"Where is parcel number" in frame for frame in notebook.frames[begun:])
-        return back
-
-    back = labelled(range(1, 6), "label-begun")
-    says(back, "Back to the review")
-    back.click()
-    says(box.locator(".plw-card"), "Not corrected by labels.")
-    says(button, "Continue labelling, blind")
-    assert SECRET in seen(page)
-
-    back = labelled(range(6, LABELS + 1), "label-done")
-    says(back, "All labelled: see what the labels say")
-    back.click()
-    card = box.locator(".plw-card")
-    says(card, f"Corrected by {LABELS} labels of people: +0.0 points")
-    says(card, "not confirmed by labels")
-    says(card, "The judge errs differently on the two arms (p < 0.001)")
-    assert box.locator(".plw-drawn").is_hidden()
-    notebook.screenshot("label-said")
-    kept = f'found = lift.labels(optimization_id={optimization!r}); print(len(found), found["value"].eq("yes").sum())'
-    assert notebook.evaluate(kept).split() == [str(LABELS), str(LABELS // 2)]
+        says(back, "Back to the review")
+        back.click()
+        says(box.locator(".plw-card"), "Not corrected by labels.")
+        assert SECRET in seen(page)
+    kept = f'print(lift.labels(optimization_id={optimization!r})["value"].eq("yes").sum())'
+    assert notebook.evaluate(kept) == "3"
     assert notebook.problems() == []

@@ -30,8 +30,6 @@ LABELS = "conversation_id,task_completed,sentiment,labelled_at\nc4,true,negative
 
 
 LABELLED = pd.DataFrame({"conversation_id": ["c4"], "task_completed": [True], "sentiment": ["negative"]})
-
-
 PLOT = """
 from support.synthetic_tables import conversations
 from promptlift import plots
