@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.schema.benchmarks import (
@@ -16,6 +17,7 @@ from promptlift.schema.benchmarks import (
 )
 from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.scenario_sets import cells_of
+from promptlift.service.optimizations.goal import percent
 from promptlift.service.store import benchmarks
 from promptlift.stats.arms import (
     ArmOutcome,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.benchmarks import BenchmarkArm, Price
+    from promptlift.schema.benchmarks import BenchmarkArm
     from promptlift.schema.model import ApiModel
     from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow
     from promptlift.stats.arms import ArmsAnalysis, ArmScore
@@ -86,12 +88,17 @@ def results_of(
         margin_points=margin,
         level=level,
     )
-    by_arm = [[one for one in found if one.arm == arm.number] for arm in arms]
-    tokens = {arm.number: _tokens(by_arm[arm.number]) for arm in arms}
-    costs = {arm.number: _cost(tokens[arm.number], settings.prices.get(arm.llm_model or "")) for arm in arms}
+    held = [[one for one in found if one.arm == arm.number and one.status != "dropped"] for arm in arms]
+    lost = Counter(one.arm for one in found if one.status == "dropped")
+    tokens = {arm.number: _tokens(held[arm.number]) for arm in arms}
+    prices = {arm.number: settings.prices.get(arm.llm_model or "") for arm in arms}
+    costs = {
+        number: cost_per_conversation(tokens[number], None if price is None else price.model_dump())
+        for number, price in prices.items()
+    }
     return BenchmarkResults(
         arms=[
-            _arm(arm, score, by_arm[score.arm], tokens[score.arm], costs[score.arm])
+            _arm(arm, score, held[score.arm], lost[score.arm], tokens[score.arm], costs[score.arm])
             for arm, score in zip(arms, analysis.scores, strict=True)
         ],
         comparisons=[
@@ -108,7 +115,12 @@ def results_of(
         acceptable=list(analysis.acceptable),
         cheapest=_cheapest(arms, analysis, tokens, costs),
         final=final,
-        warnings=_warnings(arms, by_arm),
+        warnings=[
+            f"{lost[arm.number]} of {lost[arm.number] + len(mine)} conversations of {arm.name!r} were lost to errors; those "
+            "that are left may not be like the rest."
+            for arm, mine in zip(arms, held, strict=True)
+            if lost[arm.number] > _DROPPED_SHARE * (lost[arm.number] + len(mine))
+        ],
         rehearsal=row.rehearsal,
     )
 
@@ -118,13 +130,8 @@ def _taken(model: type[ApiModel], source: object) -> dict[str, Any]:
     return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
 
 
-def _cost(tokens: TokenUse | None, price: Price | None) -> float | None:
-    return cost_per_conversation(tokens, None if price is None else price.model_dump())
-
-
-def _tokens(rows: Sequence[BenchmarkConversationRow]) -> TokenUse | None:
+def _tokens(held: Sequence[BenchmarkConversationRow]) -> TokenUse | None:
     """Return the mean tokens of an arm's conversations; ``None`` when there are none."""
-    held = [one for one in rows if one.status != "dropped"]
     if not held:
         return None
     return TokenUse(
@@ -137,20 +144,20 @@ def _tokens(rows: Sequence[BenchmarkConversationRow]) -> TokenUse | None:
 def _arm(
     arm: BenchmarkArm,
     score: ArmScore,
-    rows: Sequence[BenchmarkConversationRow],
+    held: Sequence[BenchmarkConversationRow],
+    lost: int,
     tokens: TokenUse | None,
     cost: float | None,
 ) -> ArmResult:
-    held = [one for one in rows if one.status != "dropped"]
     return ArmResult(
         number=arm.number,
         name=arm.name,
         llm_model=arm.llm_model,
         n=score.n,
-        dropped=len(rows) - len(held),
-        task_completion=_percent(score.rate),
-        task_completion_low=_percent(score.rate_low),
-        task_completion_high=_percent(score.rate_high),
+        dropped=lost,
+        task_completion=percent(score.rate),
+        task_completion_low=percent(score.rate_low),
+        task_completion_high=percent(score.rate_high),
         sentiment=score.sentiment,
         quality=score.quality,
         turns=sum(one.turns for one in held) / len(held) if held else None,
@@ -179,21 +186,3 @@ def _cheapest(
         cost_per_conversation=costs[found.arm],
         tokens_per_conversation=None if use is None else use.read + use.written,
     )
-
-
-def _warnings(
-    arms: Sequence[BenchmarkArm], by_arm: Sequence[Sequence[BenchmarkConversationRow]]
-) -> list[str]:
-    found = []
-    for arm, mine in zip(arms, by_arm, strict=True):
-        lost = sum(one.status == "dropped" for one in mine)
-        if mine and lost > _DROPPED_SHARE * len(mine):
-            found.append(
-                f"{lost} of {len(mine)} conversations of {arm.name!r} were lost to errors; those that are left may not be "
-                "like the rest."
-            )
-    return found
-
-
-def _percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100.0 * fraction

@@ -18,7 +18,7 @@ from promptlift.service.insights.issue_groups import group_titles
 from promptlift.service.store import accounts, aggregates, events, optimizations, production
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -42,8 +42,8 @@ class Evidence:
         Number of all conversations after the change, including those too old to be in ``after``.
     """
 
-    before: tuple[JudgedPeriod, ...]
-    after: tuple[JudgedPeriod, ...]
+    before: Sequence[JudgedPeriod]
+    after: Sequence[JudgedPeriod]
     count: int
 
 
@@ -54,40 +54,29 @@ def count(connection: Connection, deployment: DeploymentRow) -> int:
 
 
 def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
-    """Read the conversations that an analysis compares."""
+    """Read the conversations that an analysis compares, with their issues grouped as in the views of a prompt.
+
+    A group is named by a title from before the change where it has one: these conversations stay, so the group
+    has the same id in every analysis.
+    """
     exclusions = _exclusions(connection, deployment.account_id)
     before, after = (
         [_judged(row, exclusions) for row in production.judged(connection, deployment, span)]
         for span in production.spans(connection, deployment)
     )
-    known = aggregates.names_of_issues(connection, deployment.account_id)
-    names = {
-        title: None if exclusions.found_in(name) else name
-        for title, name in _name_issues(before, after, known).items()
-    }
-    return Evidence(_renamed(before, names), _renamed(after, names), count(connection, deployment))
+    counts = Counter({one.issue: 0 for one in after if one.issue is not None})
+    counts.update(one.issue for one in before if one.issue is not None)
+    groups = group_titles(counts, known=aggregates.names_of_issues(connection, deployment.account_id))
+    names = {title: None if exclusions.found_in(name) else name for title, name in groups.items()}
+    before, after = (
+        [one._replace(issue=one.issue and names[one.issue]) for one in side] for side in (before, after)
+    )
+    return Evidence(before, after, count(connection, deployment))
 
 
 def _exclusions(connection: Connection, account_id: str) -> Exclusions:
     """Return the exclusions that apply now: insights may be older than the setting."""
     return read_exclusions(accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"])
-
-
-def _name_issues(
-    before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], known: Mapping[str, str]
-) -> dict[str, str]:
-    """Group the issues of both sides as in the views of a prompt.
-
-    A group is named by a title from before the change where it has one: these conversations stay, so the
-    group has the same id in every analysis.
-    """
-    counts = Counter({one.issue: 0 for one in after if one.issue is not None})
-    counts.update(one.issue for one in before if one.issue is not None)
-    return group_titles(counts, known=known)
-
-
-def _renamed(side: Sequence[JudgedPeriod], names: Mapping[str, str | None]) -> tuple[JudgedPeriod, ...]:
-    return tuple(one if one.issue is None else one._replace(issue=names[one.issue]) for one in side)
 
 
 def _judged(row: WatchedConversation, exclusions: Exclusions) -> JudgedPeriod:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from promptlift.stats.deployment import DeploymentStatus
     from promptlift.stats.production import MetricChange, MetricName
 
-__all__ = ["OTHER", "Finding", "JudgedPeriod", "compare_metrics", "count_issues", "issue_id", "judge"]
+__all__ = ["OTHER", "Finding", "JudgedPeriod", "count_issues", "issue_id", "judge"]
 
 OTHER = "Other failures"
 ISSUES_NAMED = 10
@@ -134,16 +134,6 @@ def count_issues(before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) 
     return tuple(rows)
 
 
-def compare_metrics(
-    before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], *, look: int
-) -> tuple[MetricChange, ...]:
-    """Test every production metric; empty without conversations on both sides."""
-    if not before or not after:
-        return ()
-    analyser = after[-1].analyser
-    return metric_changes(_values(before, analyser), _values(after, analyser), look=look)
-
-
 def _values(side: Sequence[JudgedPeriod], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
     other = np.array([one.analyser != analyser for one in side])
     values: dict[MetricName, NDArray[np.float64]] = {}
@@ -185,10 +175,10 @@ def judge(
     nothing = Finding(verification, _percent(issues), issues, None, tuple(after))
     if not look or not before or not after:
         return nothing
-    finding = replace(nothing, metrics=compare_metrics(before, after, look=look))
-    before, after = (
-        tuple(one for one in side if one.analyser == after[-1].analyser) for side in (before, after)
-    )
+    analyser = after[-1].analyser
+    metrics = metric_changes(_values(before, analyser), _values(after, analyser), look=look)
+    finding = replace(nothing, metrics=metrics)
+    before, after = ([one for one in side if one.analyser == analyser] for side in (before, after))
     if finding.harmed:
         finding = _with_harm(finding, before, after)
     if verification == "verified":

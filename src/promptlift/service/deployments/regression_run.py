@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
 
 STAGE = "regression"
+# Far above the number of cells in the search for a winner.
+FIRST_CELL = 1_000_000
 # Personas shown to the model that writes scenarios.
 PERSONAS_SHOWN = 5
 # Concurrent tests per process; they share the pool with optimizations.
@@ -111,10 +113,10 @@ class RegressionRun(SimulationRun):
         scenarios = self._scenarios(personas)
         plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
         cells = [
-            SimulatedCell(planned.number, 1, STAGE, planned.persona, scenarios[planned.scenario])
-            for planned in plan
+            SimulatedCell(number, 1, STAGE, persona, scenarios[at])
+            for number, (at, persona) in enumerate(plan, start=FIRST_CELL)
         ]
-        rows = [cell.to_row(row, number=planned.scenario) for cell, planned in zip(cells, plan, strict=True)]
+        rows = [cell.to_row(row, number=at) for cell, (at, _) in zip(cells, plan, strict=True)]
         with self.transaction() as connection:
             Rows(connection).insert(*rows)
         return cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.deployments import RegressionTest, ScenarioResult
 from promptlift.schema.events import RegressionSummary
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats.pairs import PairAnalysis
 
-# Far above the number of cells in the search for a winner.
-FIRST_CELL: Final = 1_000_000
 # About 170 pairs are needed to exclude a drop of 10 points between two equally good texts. 12 scenarios with 15
 # personas each are 180, so a few may be lost.
 SCENARIOS: Final = 12
@@ -32,14 +30,6 @@ PERSONAS_EACH: Final = 15
 PAIRS: Final = SCENARIOS * PERSONAS_EACH
 # Index of the arm with the current version: the original of the optimization.
 LIVE: Final = 0
-
-
-class RegressionCell(NamedTuple):
-    """The persona and the scenario of a cell; ``scenario`` counts from 0."""
-
-    number: int
-    scenario: int
-    persona: SimulatedPersona
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +54,14 @@ class Summary:
 
 def plan_cells(
     personas: Sequence[SimulatedPersona], rng: random.Random, *, scenarios: int = SCENARIOS
-) -> list[RegressionCell]:
-    """Draw the personas of each scenario from all personas.
+) -> list[tuple[int, SimulatedPersona]]:
+    """Draw the personas of each scenario, given by its place, from all personas.
 
     With fewer scenarios each gets more personas, so that there are always as many pairs. A persona is
     repeated in a scenario only if there are too few.
     """
     each = math.ceil(PAIRS / scenarios)
-    cells = [(at, persona) for at in range(scenarios) for persona in draw(personas, each, rng)]
-    return [RegressionCell(FIRST_CELL + n, at, persona) for n, (at, persona) in enumerate(cells)]
+    return [(at, persona) for at in range(scenarios) for persona in draw(personas, each, rng)]
 
 
 def summarize(

@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator
@@ -89,8 +89,7 @@ class RubricEdits(BaseModel):
     edits: Annotated[list[EditAnswer], DROP_MISFITS]
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """A labelled conversation with both answers, which are equal if the judge is right."""
 
     id: str
@@ -226,8 +225,7 @@ def _draw(seed: int, *of: object) -> bytes:
     return hashlib.sha256(repr((seed, *of)).encode()).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Learned:
+class _Learned(NamedTuple):
     """The result of learning on the first half."""
 
     text: JudgeText

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import Field
@@ -22,10 +23,9 @@ from promptlift.service.store import judges, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from concurrent.futures import ThreadPoolExecutor
 
+    from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
     from promptlift.service.store.verdicts import ToAnswer
 
@@ -71,12 +71,10 @@ class JudgeRunner(Run):
 
     Parameters
     ----------
+    kind
+        The kind of work, with the threads that judge conversations.
     calls
         The run's own view of the model.
-    threads
-        Threads that judge conversations; shared by all runs.
-    at_a_time
-        Conversations of this run to judge concurrently.
     judge
         The version of the judge.
     model
@@ -85,25 +83,13 @@ class JudgeRunner(Run):
 
     row: RunRow
 
-    def __init__(
-        self,
-        database: Database,
-        calls: Calls,
-        threads: ThreadPoolExecutor,
-        *,
-        at_a_time: int,
-        row: RunRow,
-        judge: JudgeRow,
-        model: str,
-        worker: str,
-    ) -> None:
-        super().__init__(database, calls, row=row, settings=row.settings, worker=worker)
+    def __init__(self, kind: JudgeJobs, calls: Calls, row: RunRow, judge: JudgeRow, model: str) -> None:
+        super().__init__(kind.database, calls, row=row, settings=row.settings, worker=kind.worker)
         self.asked = JudgeSettings.from_wire(row.settings)
         self.calls = calls
         self.judge = judge
         self.model = model
-        self._threads = threads
-        self._at_a_time = at_a_time
+        self._kind = kind
         self._read = self._written = 0
 
     @property
@@ -119,11 +105,11 @@ class JudgeRunner(Run):
     ) -> None:
         """Judge conversations, given by ids and contents; see ``side_by_side``."""
         side_by_side(
-            self._threads,
+            self._kind.pool,
             lambda one: self._try(text, *one),
             conversations,
             keep=keep,
-            at_a_time=self._at_a_time,
+            at_a_time=self._kind.at_a_time,
             limit=self._limit,
         )
 
@@ -201,11 +187,7 @@ class Backfill(JudgeRunner):
         self.start()
         text = JudgeText.of(self.judge)
         while (batch := self._next()) != []:
-            generations = {row.id: row.generation for row in batch}
-
-            def keep(tried: Sequence[Tried], generations: dict[str, int] = generations) -> None:
-                self._keep(tried, generations)
-
+            keep = partial(self._keep, {row.id: row.generation for row in batch})
             self.judge_all(text, [(row.id, row.content) for row in batch], keep)
         with self.transaction() as connection:
             end_run(connection, self.row, "completed")
@@ -223,7 +205,7 @@ class Backfill(JudgeRunner):
             )
             return verdicts.to_judge(connection, self.judge.id, selected, limit=left)
 
-    def _keep(self, tried: Sequence[Tried], generations: dict[str, int]) -> None:
+    def _keep(self, generations: dict[str, int], tried: Sequence[Tried]) -> None:
         rows = [
             {
                 "account_id": self.row.account_id,

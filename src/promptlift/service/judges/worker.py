@@ -36,12 +36,12 @@ class JudgeJobs(Runs):
     def __init__(self, database: Database, models: Models, *, worker: str) -> None:
         super().__init__(runs.leases("backfill", "alignment"), database, worker=worker)
         self._models = models
-        self._at_a_time = models.conversations_at_a_time
-        self._pool = ThreadPoolExecutor(max_workers=self._at_a_time, thread_name_prefix="judge-run")
+        self.at_a_time = models.conversations_at_a_time
+        self.pool = ThreadPoolExecutor(max_workers=self.at_a_time, thread_name_prefix="judge-run")
 
     def close(self) -> None:
         """Accept no more conversations."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
     def open(self, row_id: str) -> JudgeRunner:
         """Return a run, to be continued from its current state.
@@ -58,13 +58,4 @@ class JudgeJobs(Runs):
         if calls is None or model is None:
             raise PromptliftError(requests.NO_MODEL)
         kind = Backfill if row.kind == "backfill" else Alignment
-        return kind(
-            self.database,
-            calls,
-            self._pool,
-            at_a_time=self._at_a_time,
-            row=row,
-            judge=judge,
-            model=model,
-            worker=self.worker,
-        )
+        return kind(self, calls, row, judge, model)

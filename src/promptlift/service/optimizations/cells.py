@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptlift.service.optimizations.terms import Terms
@@ -14,7 +12,8 @@ from promptlift.service.store import simulations
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
+    from concurrent.futures import Future
 
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.run import SimulationRun
@@ -49,8 +48,8 @@ class RunCells:
         self._weights = dict(drawn)
         self._pool_used = 0
         self._cells: dict[int, SimulatedCell] = {}
-        self._ahead: Future[_Scenarios] | None = None
-        self._ahead_of = 0
+        # The number of the next pass, with its scenarios.
+        self._ahead: tuple[int, Future[_Scenarios]] | None = None
         # Logged conversations from which no more scenarios may come.
         self._avoided: frozenset[str] = frozenset()
         with run.database.read() as connection:
@@ -73,33 +72,23 @@ class RunCells:
 
     def look_ahead(self, step: Pass) -> None:
         """Start choosing the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
-        if self._ahead is not None:
-            return
-        cells, draws = len(step.cells), list(dict.fromkeys(cell.persona for cell in step.cells))
-        self._ahead = Future()
-        self._ahead_of = step.number + 1
-
-        def choose() -> _Scenarios:
-            return self._scenarios(cells, self._drawn(step.number + 1, draws))
-
-        threading.Thread(
-            target=_fulfil, args=(self._ahead, choose), name="scenarios-ahead", daemon=True
-        ).start()
+        if self._ahead is None:
+            number = step.number + 1
+            draws = list(dict.fromkeys(cell.persona for cell in step.cells))
+            work = self._run.pool.submit(lambda: self._scenarios(len(step.cells), self._drawn(number, draws)))
+            self._ahead = number, work
 
     def _chosen_ahead(self, step: Pass) -> _Scenarios | None:
-        ahead, self._ahead = self._ahead, None
-        if ahead is None:
+        if self._ahead is None:
             return None
+        (number, work), self._ahead = self._ahead, None
         # The run itself retries a failure once, and reports why it cannot continue.
-        failed = ahead.exception() is not None
-        return None if failed or self._ahead_of != step.number else ahead.result()
+        return None if work.exception() is not None or number != step.number else work.result()
 
     def _fill(self, step: Pass) -> None:
         numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
         drawn = dict(zip(numbers, self._drawn(step.number, numbers), strict=True))
-        scenarios = self._chosen_ahead(step)
-        if scenarios is None:
-            scenarios = self._scenarios(len(step.cells), list(drawn.values()))
+        scenarios = self._chosen_ahead(step) or self._scenarios(len(step.cells), list(drawn.values()))
         chosen = [
             (
                 SimulatedCell(planned.number, step.number, step.stage, drawn[planned.persona], scenario),
@@ -139,10 +128,3 @@ class RunCells:
             )
             found += [(scenario, {"pool": len(self._pool)}) for scenario in written]
         return found
-
-
-def _fulfil(future: Future[_Scenarios], work: Callable[[], _Scenarios]) -> None:
-    try:
-        future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-        future.set_exception(error)

@@ -223,7 +223,7 @@ class Reflection:
         """Return why an edit is not a lesson from conversations."""
         if not new.evidence:
             yield "Its quotation is not in the conversation."
-        if guards.too_long(new.text):
+        if len(new.text) > guards.EDIT_CHARS:
             yield f"It is too long for one edit: at most {guards.EDIT_CHARS} characters."
         if guards.says_what_was_said(new.text, shown.strangers):
             yield "It repeats what somebody said in a conversation."

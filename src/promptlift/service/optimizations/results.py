@@ -17,7 +17,7 @@ from promptlift.service.store import optimizations, simulations
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -74,6 +74,9 @@ def results_of(
     progress, analysis, finalist = verdict.progress, verdict.analysis, verdict.finalist
     mix = None if finalist is None else mixes.get(finalist)
     why = verdict.why_no_winner if ended else None
+    warnings = [*notes, *verdict.warnings]
+    if verdict.winner_selected and mix is not None and (mix.lift_points or 0.0) <= 0.0:
+        warnings.append(NOT_BETTER_ON_LOGGED_MIX)
     if ended:
         more["winner_selected"] = verdict.winner_selected
     return OptimizationResults(
@@ -99,18 +102,12 @@ def results_of(
         trace=list(verdict.trace),
         lift_trace=list(verdict.lift_trace),
         guardrails=[GuardrailResult.model_validate(one, from_attributes=True) for one in verdict.guardrails],
-        warnings=[*notes, *verdict.warnings, *_mix_warnings(verdict, mix)],
+        warnings=warnings,
         variants_tested=sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
         rehearsal=rehearsal,
         progress=_progress(progress, "done" if ended else progress.stage),
         **more,
     )
-
-
-def _mix_warnings(verdict: Verdict, mix: LoggedMix | None) -> Iterator[str]:
-    """Warn if a winner is known not to be better on the mix of logged conversations."""
-    if verdict.winner_selected and mix is not None and (mix.lift_points or 0.0) <= 0.0:
-        yield NOT_BETTER_ON_LOGGED_MIX
 
 
 def _tested(variant: VariantStats, passes_done: int) -> bool:
@@ -258,24 +255,16 @@ def logged_mix_of(
 
 def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tuple[str, int], list[_Pair]]:
     """Return the pairs of the finished passes, by stage and arm."""
-    cells = {
-        one.number: one
-        for one in simulations.cells(connection, optimization_id)
-        if one.pass_number <= passes and one.stage != "regression"
-    }
-    found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
-    if not cells:
-        return found
     held = simulations.by_cell(simulations.outcomes(connection, optimization_id, passes=passes))
-    for number, cell in cells.items():
-        outcomes = {arm: row.task_completed for arm, row in held.get(number, {}).items()}
-        original = outcomes.pop(0, None)
-        if original is None:
+    found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
+    for cell in simulations.cells(connection, optimization_id):
+        if cell.pass_number > passes or cell.stage == "regression":
             continue
-        weight = cell.scenario.get("weight")
-        persona = cell.persona["id"]
+        outcomes = {arm: row.task_completed for arm, row in held.get(cell.number, {}).items()}
+        original = outcomes.pop(0, None)
+        weight, persona = cell.scenario.get("weight"), cell.persona["id"]
         for arm, completed in outcomes.items():
-            if completed is not None:
+            if completed is not None and original is not None:
                 pair = None if weight is None else DrawnPair(weight, completed, original, persona)
                 found[cell.stage, arm].append(pair)
     return found

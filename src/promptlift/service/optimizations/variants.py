@@ -24,7 +24,7 @@ from promptlift.service.optimizations.checks import (
 from promptlift.service.optimizations.logged_words import Repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptlift.service.optimizations.logged_words import LoggedWords
     from promptlift.service.simulations.tasks import PromptText, Tasks
@@ -138,8 +138,10 @@ def write_variants(
         asked_for="\n".join(owners_words(prompt, intent, {})),
     )
     for round_ in range(ROUNDS):
-        open_places = [place for place in work.places if place.variant is None]
-        for group in _groups(open_places, prompt, smaller=work.misfit):
+        left = [place for place in work.places if place.variant is None]
+        # Those that fit into one answer; one at a time once an answer was invalid.
+        size = 1 if work.misfit else max(1, ANSWER_CHARS // max(len(prompt.content), 1))
+        for group in (left[at : at + size] for at in range(0, len(left), size)):
             request = VariantsRequest(
                 prompt=prompt,
                 strategies=[place.strategy for place in group],
@@ -176,7 +178,7 @@ class _Place:
 class _Work:
     places: list[_Place]
     calls: int = 0
-    misfit: bool = field(default=False)
+    misfit: bool = False
     said: LoggedWords | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
     # Words from the owner's prompt or request may stay, even if excluded from analysis.
@@ -204,7 +206,8 @@ class _Work:
             words = repeated.problems()
             if problems or words:
                 self.refuse([place], " ".join((*problems, *words)))
-                place.draft = None if problems else _draft(place.strategy, content, repeated)
+                copied = [*repeated.runs, *repeated.particulars][:WORDS_SHOWN]
+                place.draft = None if problems else RejectedDraft(place.strategy.name, content, copied)
                 continue
             name = storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name
             name = _free_name(name, self.variants())
@@ -230,18 +233,6 @@ def _free_name(name: str, variants: Sequence[VariantText]) -> str:
     if name not in taken:
         return name
     return next(other for n in range(2, 100) if (other := f"{name} ({n})") not in taken)
-
-
-def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraft:
-    words = [*repeated.runs, *repeated.particulars]
-    return RejectedDraft(strategy.name, content, words[:WORDS_SHOWN])
-
-
-def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> Iterator[Sequence[_Place]]:
-    """Group the variants that fit into one answer; one at a time once an answer was invalid."""
-    size = 1 if smaller else max(1, ANSWER_CHARS // max(len(prompt.content), 1))
-    for start in range(0, len(places), size):
-        yield places[start : start + size]
 
 
 def _bare(content: str, original: str) -> str:
@@ -521,7 +512,7 @@ def owner_records(
     about = {
         name: storable_text(value, OWNER_CHARS)
         for name, value in sorted(general.items())
-        if isinstance(value, str) and value.strip() and name not in ("preferredLLM", "preferred_llm")
+        if isinstance(value, str) and value.strip() and name != "preferredLLM"
     }
     if about:
         records.append({"kind": "organization", **about})

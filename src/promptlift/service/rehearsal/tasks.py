@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
-    from promptlift.service.insights.organization import Organization
     from promptlift.service.optimizations.reflection import EditsRequest
     from promptlift.service.optimizations.variants import VariantsRequest
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenariosRequest
-    from promptlift.service.simulations.tasks import Mark, PersonaMessage, PromptText, Scenario
+    from promptlift.service.simulations.tasks import Mark, PersonaMessage
     from promptlift.service.simulations.tool_player import ToolRequest
 
 
@@ -55,9 +54,6 @@ class Rehearsal:
         self._lock = threading.Lock()
         self._calls = 0
         self._cancelled = False
-
-    def __repr__(self) -> str:
-        return f"Rehearsal({self.seed})"
 
     @property
     def calls(self) -> int:
@@ -117,23 +113,14 @@ class Rehearsal:
         return [_scenario(*order[number % len(order)], draws) for number in range(request.wanted)]
 
     def answer_as_assistant(
-        self,
-        *,
-        prompt: PromptText,  # noqa: ARG002 - no model is called, so its settings do not matter
-        content: str,
-        messages: Sequence[tuple[Role, str]],
+        self, *, content: str, messages: Sequence[tuple[Role, str]], **_: object
     ) -> AssistantMessage:
         """Solve the request, or fail to, according to the script of this seed."""
         self._count()
         return AssistantMessage(answer(self._script, content, messages))
 
     def speak_as_persona(
-        self,
-        *,
-        persona: SimulatedPersona,
-        scenario: Scenario,  # noqa: ARG002 - the opening says everything already
-        messages: Sequence[tuple[Role, str]],
-        seed: int,  # noqa: ARG002 - the run's seed decides
+        self, *, persona: SimulatedPersona, messages: Sequence[tuple[Role, str]], **_: object
     ) -> PersonaMessage:
         """React to what the assistant said."""
         self._count()
@@ -148,10 +135,9 @@ class Rehearsal:
         self,
         transcript: Transcript,
         *,
-        objective: str | None,  # noqa: ARG002 - the lines say everything
         exclusions: str | None,
-        organization: Organization | None = None,  # noqa: ARG002 - the same
         targets: Sequence[str] = (),
+        **_: object,
     ) -> Judgement:
         """Judge a conversation by its recognized lines."""
         self._count()

@@ -69,10 +69,5 @@ def new_addresses(text: str, original: str) -> list[str]:
     return [found for found in _ADDRESS.findall(text) if found.rstrip(".,;:").casefold() not in known]
 
 
-def too_long(text: str) -> bool:
-    """Return whether an edit is too long to be a small change."""
-    return len(text) > EDIT_CHARS
-
-
 def _words(text: str) -> Sequence[str]:
     return _WORD.findall(text.casefold())

@@ -17,8 +17,6 @@ from promptlift.service.search.evidence import Outcomes, Record, Worth, mean_gai
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from promptlift.service.search.evidence import Outcomes
-
 
 def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
     """Return the candidates that no other one dominates, each with the number of cells in which it is among the best.

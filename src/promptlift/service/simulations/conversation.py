@@ -117,8 +117,6 @@ def simulate(
     LlmUnavailable, LlmRefused
         The infrastructure failed, or the endpoint refuses the request: nothing is known about the text.
     """
-    if max_turns < 1:
-        raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
     talk = _Conversation(tasks, prompt, content, persona, scenario, seed)
     if tools is not None:
         talk.content = tools.described(content)

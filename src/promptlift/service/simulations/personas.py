@@ -59,14 +59,7 @@ def draw(pool: Sequence[SimulatedPersona], count: int, rng: random.Random) -> li
     """Draw ``count`` personas, none twice before each was drawn once.
 
     Only ``rng.random()`` is used, whose sequence is the same in every version of Python.
-
-    Raises
-    ------
-    ValueError
-        The pool is empty.
     """
-    if not pool and count > 0:
-        raise ValueError("There is no persona to draw from")
     drawn: list[SimulatedPersona] = []
     while len(drawn) < count:
         left = list(pool)
@@ -77,7 +70,8 @@ def draw(pool: Sequence[SimulatedPersona], count: int, rng: random.Random) -> li
 
 def all_personas(connection: Connection, account_id: str, *, before: datetime) -> list[SimulatedPersona]:
     """Return the account's own personas as they were at a time, and the library."""
-    return [*_own(connection, account_id, before), *library()]
+    rows = prompts.personas_at(connection, account_id, before)
+    return [*(SimulatedPersona(row.id, row.name, row.description) for row in rows), *library()]
 
 
 def named(
@@ -86,8 +80,3 @@ def named(
     """Return the personas with these ids; unknown ids are left out."""
     there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
-
-
-def _own(connection: Connection, account_id: str, before: datetime) -> list[SimulatedPersona]:
-    rows = prompts.personas_at(connection, account_id, before)
-    return [SimulatedPersona(row.id, row.name, row.description) for row in rows]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
     from promptlift.service.store.database import Database
+    from promptlift.service.store.tables.mapping import Base
     from promptlift.service.store.tables.runs import BenchmarkConversationRow, SimulationRow
 
 _LOG = logging.getLogger(__name__)
@@ -60,6 +61,10 @@ class SimulationPool:
     def close(self) -> None:
         """Accept no more conversations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def submit(self, work: Callable[[], Kept]) -> Future[Kept]:
+        """Do other work of a run in one of the threads."""
+        return self._threads.submit(work)
 
     def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate conversations in random order; see ``side_by_side``.
@@ -98,7 +103,7 @@ class SimulationPool:
         run.answered(conversation)
         return _judged(run, conversation, ended), None
 
-    def _keep(self, run: SimulationRun, rows: Sequence[_Kept]) -> None:
+    def _keep(self, run: SimulationRun, rows: Sequence[Base]) -> None:
         with self._turn, run.transaction() as connection:
             Rows(connection).insert(*rows)
 

@@ -120,7 +120,7 @@ class SimulationRun(Run):
         # The agent's tools, if a kind of run simulates them.
         self.toolbox: Toolbox | None = None
         self.max_turns: int = row.settings["maxTurns"]
-        self._pool = kind.pool
+        self.pool = kind.pool
 
     def logged_scenarios(
         self, ids: Sequence[str], *, used: Iterable[Scenario], count: int
@@ -171,7 +171,7 @@ class SimulationRun(Run):
             there = self.kept(connection, *numbers)
         todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
         if todo:
-            self._pool.simulate_all(self, todo)
+            self.pool.simulate_all(self, todo)
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the stored conversations in a range of cells."""

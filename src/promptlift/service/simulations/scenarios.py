@@ -154,16 +154,9 @@ def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) 
 
     Efraimidis and Spirakis (2006): sort by ``log(u) / weight``. One ``rng.random()`` per candidate, in the
     given order, so the same candidates and seed give the same order.
-
-    Raises
-    ------
-    ValueError
-        A weight is not a finite number above 0.
     """
     keys = []
     for place, (name, weight) in enumerate(candidates):
-        if not (math.isfinite(weight) and weight > 0):
-            raise ValueError(f"the weight of {name!r} must be a finite number above 0, not {weight}")
         # random() may give 0, never 1.
         keys.append((-math.log(1.0 - rng.random()) / weight, place, name))
     return [name for _, _, name in sorted(keys)]
