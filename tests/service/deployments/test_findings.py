@@ -32,22 +32,21 @@ def test_a_tiny_drop_of_sentiment_is_no_harm():
 
 def test_the_issues_are_all_failures_whatever_they_are_called():
     random = np.random.default_rng(3)
+
+    def side():
+        titles = [None, *"abcdefghijklmnop"]
+        return [
+            JudgedPeriod("", at, bool(random.random() < 0.5), 0.0, random.choice(titles))
+            for at in range(random.integers(1, 80))
+        ]
+
     for _ in range(50):
-        before, after = (
-            [
-                JudgedPeriod(
-                    "", at, bool(random.random() < 0.5), 0.0, random.choice([None, *"abcdefghijklmnop"])
-                )
-                for at in range(random.integers(1, 80))
-            ]
-            for _ in range(2)
-        )
+        before, after = side(), side()
         rows = count_issues(before, after)
         assert sum(row.before_fail for row in rows) == sum(not one.completed for one in before)
         assert sum(row.after_fail for row in rows) == sum(not one.completed for one in after)
         assert len({row.issue for row in rows}) == len(rows) <= 11
-        for row in rows:
-            assert (row.before_n, row.after_n) == (len(before), len(after))
+        assert {(row.before_n, row.after_n) for row in rows} == {(len(before), len(after))}
 
 
 def test_a_judge_that_says_other_failures_itself_adds_up_too():
@@ -61,6 +60,10 @@ def test_a_judge_that_says_other_failures_itself_adds_up_too():
 def test_before_the_first_check_nothing_is_said():
     assert judge(conversations(50, 20), conversations(29, 29)).status == "pending"
     assert judge([], conversations(60, 60)).status == "pending"
+    # A rare failure that is not seen again is verified once enough was seen.
+    before = conversations(100, 2)
+    assert judge(before, conversations(120, 0)).status == "pending"
+    assert judge(before, conversations(1_920, 0)).status == "verified"
 
 
 @pytest.mark.parametrize(
@@ -79,12 +82,6 @@ def test_failures_decide_the_verdict(after, failed, status):
     assert (finding.reason is None) == (status == "pending")
     assert not finding.harmed
     assert finding.reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
-
-
-def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen():
-    before = conversations(100, 2)
-    assert judge(before, conversations(120, 0)).status == "pending"
-    assert judge(before, conversations(1_920, 0)).status == "verified"
 
 
 @pytest.mark.parametrize(
@@ -119,19 +116,13 @@ def test_what_two_judges_say_is_not_compared():
     longer = [one._replace(messages=12) for one in stricter]
     assert [change.metric for change in judge(before, [*after, *longer]).harmed] == ["length"]
     same = [one._replace(analyser="lexicon") for one in stricter]
-    assert {change.metric for change in judge(before, [*after, *same]).harmed} == {
-        "task_completion",
-        "sentiment",
-    }
+    harmed = {change.metric for change in judge(before, [*after, *same]).harmed}
+    assert harmed == {"task_completion", "sentiment"}
 
 
 def test_only_a_fix_that_was_verified_can_regress():
     before, after = conversations(200, 80), conversations(60, 55)
-    for verification, status in (
-        ("verified", "regressed"),
-        ("not_fixed", "not_fixed"),
-        ("regressed", "regressed"),
-    ):
+    for verification, status in (("verified", "regressed"), ("not_fixed", "not_fixed")):
         finding = judge(before, after, verification=verification, verified_at=30, last_count=30)
         assert (finding.status, bool(finding.harmed)) == (status, True)
         assert finding.reason.startswith("Worse in production than before the change: task completion fell")
@@ -140,13 +131,11 @@ def test_only_a_fix_that_was_verified_can_regress():
     assert never.status != "regressed"
 
 
-@pytest.mark.parametrize(
-    ("failed_before", "failed", "percent"), [(0, 0, 0.0), (0, 30, -5900.0), (30, 0, 100.0)]
-)
-def test_the_reduction_is_always_a_number(failed_before, failed, percent):
-    finding = judge(conversations(60, failed_before), conversations(60, failed))
-    assert finding.reduction_percent == pytest.approx(percent)
-    assert judge([], conversations(60, failed)).reduction_percent == 0.0
+def test_the_reduction_is_always_a_number():
+    for failed_before, failed, percent in ((0, 0, 0.0), (0, 30, -5900.0), (30, 0, 100.0)):
+        finding = judge(conversations(60, failed_before), conversations(60, failed))
+        assert finding.reduction_percent == pytest.approx(percent)
+        assert judge([], conversations(60, failed)).reduction_percent == 0.0
 
 
 @pytest.mark.slow

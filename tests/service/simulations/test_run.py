@@ -7,7 +7,6 @@ import pytest
 from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.llm.failures import GONE_AFTER, EndpointDown, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.run import SimulatedCell, SimulatedConversation, SimulationRun
@@ -117,23 +116,3 @@ def test_what_was_kept_is_not_simulated_again(run):
     assert [(row.cell, row.arm, row.status) for row in found] == [
         (cell.number, arm, "dropped") for cell, arm, *_ in wanted
     ]
-
-
-@pytest.mark.parametrize(
-    ("error", "gone_at_once"),
-    [
-        (LlmUnavailable("busy"), False),
-        (LlmRefused("too long", status=400), False),
-        (LlmRefused("wrong key", status=401), True),
-        (EndpointDown(75), True),
-    ],
-)
-def test_a_model_is_gone_after_failures_in_a_row_or_a_hopeless_one(run, error, gone_at_once):
-    assert (run.unanswered(error, TALK) is not None) is gone_at_once
-    for _ in range(GONE_AFTER - 2):
-        run.unanswered(error, TALK)
-    run.answered(TALK)
-    assert (run.unanswered(error, TALK) is not None) is gone_at_once
-    for _ in range(GONE_AFTER - 1):
-        last = run.unanswered(error, TALK)
-    assert str(last) == str(error)
