@@ -6,8 +6,12 @@ import pytest
 
 from promptlift.schema.search import CIRCULAR
 from promptlift.service.search.choice import CHARS_MOST, FAILED_SHOWN, Seen, bounded_turns, choose
-from promptlift.service.search.edits import CandidateEdit
-from promptlift.service.search.guards import existing_evidence, new_addresses, says_what_was_said
+from promptlift.service.search.edits import (
+    CandidateEdit,
+    existing_evidence,
+    new_addresses,
+    says_what_was_said,
+)
 from promptlift.service.search.headroom import headroom
 from promptlift.service.store.optimizations import JudgedConversation
 

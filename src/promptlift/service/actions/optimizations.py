@@ -19,7 +19,7 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.checks import missing_variables
 from promptlift.service.optimizations.goal import criteria_of, goal_of
 from promptlift.service.optimizations.results import shown_variant, unmeasured
-from promptlift.service.optimizations.searched import candidates_of, plan_of
+from promptlift.service.optimizations.searching import candidates_of, plan_of
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named

@@ -19,7 +19,7 @@ even if a customer used them too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -96,7 +96,6 @@ class Repeated:
         return [f"{words}: {listed(items)}." for words, items in found if items]
 
 
-@dataclass
 class LoggedWords:
     """The words of logged conversations, indexed once for look-ups.
 
@@ -109,23 +108,16 @@ class LoggedWords:
         which contain a text of the prompt.
     """
 
-    own: Sequence[str]
-    contents: Iterable[str] = ()
-    _runs: NDArray[np.uint64] = field(init=False, repr=False)
-    _own_runs: frozenset[int] = field(init=False, repr=False)
-    _own_particulars: frozenset[str] = field(init=False, repr=False)
-    _particulars: set[str] = field(init=False, repr=False, default_factory=set)
-    _names: set[str] = field(init=False, repr=False, default_factory=set)
-    _ordinary: set[str] = field(init=False, repr=False, default_factory=set)
-
-    def __post_init__(self) -> None:
-        own = "\n".join(self.own)
-        self._own_runs = frozenset(run for text in self.own for run in _runs(_words(text)).tolist())
-        self._own_particulars = frozenset(_particulars(own)) | set(_words(own))
-        self._ordinary.update(word for word in _WORD.findall(_plain(own)) if word.islower())
+    def __init__(self, own: Sequence[str], contents: Iterable[str] = ()) -> None:
+        written = "\n".join(own)
+        self._own_runs = frozenset(run for text in own for run in _runs(_words(text)).tolist())
+        self._own_particulars = frozenset(_particulars(written)) | set(_words(written))
+        self._particulars: set[str] = set()
+        self._names: set[str] = set()
+        self._ordinary = {word for word in _WORD.findall(_plain(written)) if word.islower()}
         parts = []
         left = MOST_CHARS
-        for content in self.contents:
+        for content in contents:
             said = _said(content)
             parts += [_runs(_words(text)) for text in said]
             self._learn("\n".join(said))

@@ -18,9 +18,16 @@ from promptlift.service.llm.hostile_text import data_messages, storable_line, st
 from promptlift.service.optimizations.checks import longest_chars, problems_of
 from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.variants import owner_records, prompt_records
-from promptlift.service.search import guards
 from promptlift.service.search.choice import CHARS_MOST, Seen, bounded_turns, choose
-from promptlift.service.search.edits import CandidateEdit, assemble, join
+from promptlift.service.search.edits import (
+    EDIT_CHARS,
+    CandidateEdit,
+    assemble,
+    existing_evidence,
+    join,
+    new_addresses,
+    says_what_was_said,
+)
 from promptlift.service.search.pool import Child
 from promptlift.service.store import conversations, optimizations, simulations
 
@@ -168,7 +175,7 @@ class Reflection:
 
     def _edit(self, name: str, draft: EditDraft, shown: _Shown, said: Sequence[LoggedWords]) -> CandidateEdit:
         named = [(one.conversation, one.quote) for one in draft.evidence]
-        evidence = guards.existing_evidence(named, shown.texts)
+        evidence = existing_evidence(named, shown.texts)
         issues = [title for one, _ in evidence for title in shown.seen[one].wrong[:1]]
 
         def line(text: str) -> str:
@@ -208,7 +215,7 @@ class Reflection:
                 # sentences.
                 (found for words in said for found in words.repeated(new.text).problems()),
                 self._run.said.repeated(text).problems(),
-                (f"It brings in an address: {one}." for one in guards.new_addresses(new.text, original)),
+                (f"It brings in an address: {one}." for one in new_addresses(new.text, original)),
                 (
                     "It brings in data or topics that the organization excludes."
                     for _ in self._exclusions.new_in(new.text, "\n".join(self._run.own_words))
@@ -223,9 +230,9 @@ class Reflection:
         """Return why an edit is not a lesson from conversations."""
         if not new.evidence:
             yield "Its quotation is not in the conversation."
-        if len(new.text) > guards.EDIT_CHARS:
-            yield f"It is too long for one edit: at most {guards.EDIT_CHARS} characters."
-        if guards.says_what_was_said(new.text, shown.strangers):
+        if len(new.text) > EDIT_CHARS:
+            yield f"It is too long for one edit: at most {EDIT_CHARS} characters."
+        if says_what_was_said(new.text, shown.strangers):
             yield "It repeats what somebody said in a conversation."
 
     # Conversations to show
@@ -313,7 +320,7 @@ def _last(search: Search, written: WrittenEdits) -> int:
 
 EDITS_MOST: Final = 8
 PROBLEMS_SHOWN: Final = 8
-EDIT_CHARS: Final = 1_500
+TEXT_CHARS: Final = 1_500
 
 _RULES: Final = """\
 You improve the instructions (the "prompt") of an AI assistant by few, small edits, each against something that you see \
@@ -434,13 +441,13 @@ def edits_messages(request: EditsRequest) -> tuple[list[dict[str, str]], str]:
     records += [
         {
             "kind": "edit that was made",
-            "symptom": storable_line(symptom, EDIT_CHARS),
-            "text": storable_text(text, EDIT_CHARS),
+            "symptom": storable_line(symptom, TEXT_CHARS),
+            "text": storable_text(text, TEXT_CHARS),
         }
         for symptom, text in request.edits
     ]
     if request.problems:
-        reasons = [storable_text(text, EDIT_CHARS) for text in request.problems[:PROBLEMS_SHOWN]]
+        reasons = [storable_text(text, TEXT_CHARS) for text in request.problems[:PROBLEMS_SHOWN]]
         records.append({"kind": "rejected", "reasons": reasons})
     records += [_conversation(one) for one in request.conversations]
     failed = sum(not one.completed for one in request.conversations)
@@ -469,9 +476,9 @@ def _conversation(shown: ShownConversation) -> dict[str, Any]:
         "outcome": "succeeded" if shown.completed else "failed",
     }
     if shown.issues:
-        record["issues"] = [storable_line(title, EDIT_CHARS) for title in shown.issues]
+        record["issues"] = [storable_line(title, TEXT_CHARS) for title in shown.issues]
     if shown.unmet:
-        record["missed"] = [storable_line(target, EDIT_CHARS) for target in shown.unmet]
+        record["missed"] = [storable_line(target, TEXT_CHARS) for target in shown.unmet]
     record["turns"] = [{"role": role, "content": storable_text(text)} for role, text in shown.turns]
     if shown.cut:
         record["leftOut"] = f"{shown.cut} characters"

@@ -17,7 +17,7 @@ from promptlift.service.simulations.conversation import (
 )
 from promptlift.service.simulations.scenarios import ScenariosAnswer, scenarios_messages
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
-from promptlift.service.simulations.tool_player import ToolAnswer, tool_messages
+from promptlift.service.simulations.tools import ToolAnswer, tool_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
     from promptlift.service.simulations.tasks import Mark, PromptText, Scenario
-    from promptlift.service.simulations.tool_player import ToolRequest
+    from promptlift.service.simulations.tools import ToolRequest
 
 
 class ModelTasks:

@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Final
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations.reflection import EditDraft
 from promptlift.service.optimizations.variants import VariantDraft
-from promptlift.service.rehearsal.conversation import answer, judge, react
-from promptlift.service.rehearsal.script import MARK, RULES, SCRIPT, Script, drawn, subjects
+from promptlift.service.rehearsal.script import (
+    MARK,
+    RULES,
+    SCRIPT,
+    Script,
+    answer,
+    drawn,
+    judge,
+    react,
+    subjects,
+)
 from promptlift.service.simulations.scenarios import ScenarioAnswer
 from promptlift.service.simulations.tasks import AssistantMessage
 
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenariosRequest
     from promptlift.service.simulations.tasks import Mark, PersonaMessage
-    from promptlift.service.simulations.tool_player import ToolRequest
+    from promptlift.service.simulations.tools import ToolRequest
 
 
 _RATIONALE: Final = "Rehearsal: {}. The built-in stand-in wrote this, so it says nothing about a real prompt."

@@ -13,16 +13,14 @@ from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
-from promptlift.service.simulations.tool_player import ToolPlayer
-from promptlift.service.simulations.tools import calls_in
+from promptlift.service.simulations.tools import ToolPlayer, calls_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import PromptText, Scenario, Tasks
-    from promptlift.service.simulations.tool_player import How
-    from promptlift.service.simulations.tools import Toolbox
+    from promptlift.service.simulations.tools import How, Toolbox
 
 Ending = Literal["persona", "turns"]
 

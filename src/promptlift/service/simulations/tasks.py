@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.variants import VariantDraft, VariantsRequest
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
-    from promptlift.service.simulations.tool_player import ToolRequest
+    from promptlift.service.simulations.tools import ToolRequest
 
 
 @dataclass(frozen=True, slots=True)

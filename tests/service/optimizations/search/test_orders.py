@@ -10,7 +10,7 @@ from itertools import product
 
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import draw_world
-from promptlift.service.search.guards import says_what_was_said
+from promptlift.service.search.edits import says_what_was_said
 from support.data_blocks import BLOCK, read_records
 from support.searching import SMALL, world_prompt
 

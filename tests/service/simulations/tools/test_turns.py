@@ -11,8 +11,7 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.conversation import CALLS_MOST, simulate
 from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
-from promptlift.service.simulations.tool_player import tool_messages
-from promptlift.service.simulations.tools import Toolbox
+from promptlift.service.simulations.tools import Toolbox, tool_messages
 
 ORDER = '[tool call] find({"id": 7})'
 LOGGED = json.dumps(
