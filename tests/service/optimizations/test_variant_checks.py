@@ -3,8 +3,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from promptlift.schema import limits
 from promptlift.service.optimizations.checks import (
@@ -162,34 +160,6 @@ def test_one_demand_in_ten_may_be_missed_but_no_prohibition():
 def test_no_pattern_costs_more_the_longer_it_looks(piece):
     flood = piece * (400_000 // len(piece))
     assert problems(f"{flood} more", original=flood + "x", others=[f"{flood} another"]) == ()
-
-
-PIECES = st.sampled_from(
-    [
-        "You help with orders.",
-        "Never give out codes.",
-        "Always confirm the city.",
-        "Use {{tool}} for lookups.",
-        "Write to <NAME> about [ORDER ID].",
-        "Wait 5 minutes, then 10 %.",
-        "Charge €20 or USD 30.",
-        "Say “good day” and `ls -la`.",
-        'Answer "yes", or "no".',
-        'A lone " mark and 5\'10".',
-        "See www.shop.example, or https://a.example/b?c=d.",
-        "Do not promise dates; only managers may.",
-        "\n",
-        "- item",
-        "%s of {total:.2f}",
-    ]
-)
-
-
-@given(st.lists(PIECES, min_size=1, max_size=20).map(" ".join), st.text(max_size=80))
-def test_a_text_with_something_added_always_keeps_everything(original, noise):
-    assume(original.strip())
-    added = "\nTake a breath first and greet warmly" + "".join(c for c in noise if c.isalpha() or c == " ")
-    assert problems(original + added, original=original) == ()
 
 
 @pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)

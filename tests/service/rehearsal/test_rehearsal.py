@@ -194,17 +194,6 @@ def test_what_a_rule_does_shows_in_the_outcomes():
     assert abs(with_none - original) < 0.12
 
 
-def test_an_unfriendly_rule_solves_more_and_pleases_less():
-    seed = next(
-        seed for seed in range(100) if Script(seed).unfriendly and max(Script(seed).effects.values()) > 1
-    )
-    content = f"{SHOP.content}\n{RULES[Script(seed).unfriendly]}"
-    curt = [talk(seed, content, number)[1] for number in range(40)]
-    kind = [talk(seed, SHOP.content, number)[1] for number in range(40)]
-    assert sum(one.task_completed for one in curt) > sum(one.task_completed for one in kind)
-    assert max(one.sentiment_score for one in curt if one.task_completed) < 0
-
-
 def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
     rehearsal = Rehearsal(1)
 
