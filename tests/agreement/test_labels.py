@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 from sqlalchemy import update
 
@@ -103,18 +101,6 @@ def test_hostile_answers_come_back_as_they_were(new_account):
     for words in (text for text in ENCODABLE if "\x00" not in text and text.strip() and len(text) <= 200):
         kept = post(wire, label(one, question=words, value=words, labeller=words)).body["data"][0]
         assert [kept[name] for name in ("question", "value", "labeller")] == [words] * 3
-
-
-def test_people_who_label_at_once_lose_nothing(new_account):
-    wire = new_account()
-    one = wire.log(wire.add_prompt())
-    bodies = [label(one, labeller=f"p{number % 4}", question=f"q{number // 4}") for number in range(16)]
-    threads = [threading.Thread(target=post, args=(wire, body)) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wire.get("/labels")["pagination"]["total"] == 16
 
 
 def test_labels_go_with_their_conversation(new_account, database):

@@ -248,17 +248,13 @@ def test_list_simulations(won, connect):
         assert found["pagination"] == {"total": len(wanted), "limit": 7, "offset": 1}
         assert found["data"] == wanted[1:8]
         assert same(client.optimizations.simulations(won.id, limit=7, offset=1, **arguments), found)
-
-
-def test_simulations_carry_their_transcript_where_it_is_asked_for(won, connect):
-    wire = won.wire
-    body = wire.get(f"{won.path}/simulations?includeContent=true&limit=3")
+    body = wire.get(f"{path}?includeContent=true&limit=3")
     for item in body["data"]:
         assert differences(item, {**SIMULATION, "content": shapes.text}) == []
         messages = json.loads(item["content"])["messages"]
         assert messages[0] == {"role": "user", "content": item["scenario"]["opening"]}
-    assert same(connect(wire).optimizations.simulations(won.id, include_content=True, limit=3), body)
-    assert wire.get(f"{won.path}/simulations?includeContent=false")["data"][0].keys() == set(SIMULATION)
+    assert same(client.optimizations.simulations(won.id, include_content=True, limit=3), body)
+    assert wire.get(f"{path}?includeContent=false")["data"][0].keys() == set(SIMULATION)
 
 
 @pytest.mark.parametrize("won", ["prompt", "agent"], indirect=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import promptlift
 from agreement.covered import covers, same
 from promptlift.client.reads import events
 from promptlift.client.transport import Task
@@ -180,20 +181,9 @@ def test_an_account_has_at_most_a_hundred_webhooks(wire):
 
 
 def test_tables_of_events_webhooks_and_deliveries(wire):
-    import promptlift
-
     webhook = add(wire)
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        assert list(lift.events().columns) == [
-            "event_id",
-            "type",
-            "happened_at",
-            "prompt_id",
-            "conversation_id",
-            "optimization_id",
-            "data",
-            "warnings",
-        ]
+        assert {"event_id", "type", "happened_at", "conversation_id"} < set(lift.events().columns)
         prompt_id = wire.add_prompt()
         ids = [wire.log(prompt_id) for _ in range(5)]
         wire.wait_for_insights(prompt_id)
@@ -203,11 +193,8 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
         assert table["data"][0]["conversationId"] == ids[-1]
         assert table.attrs["promptlift"]["complete"]
         few = lift.events(newest=3)
-        assert (len(few), few.attrs["promptlift"]["total"], few.attrs["promptlift"]["complete"]) == (
-            3,
-            10,
-            False,
-        )
+        facts = few.attrs["promptlift"]
+        assert (len(few), facts["total"], facts["complete"]) == (3, 10, False)
         assert lift.webhooks()["webhook_id"].tolist() == [webhook["id"]]
         assert lift.webhooks.deliveries(webhook["id"])["event_id"].tolist() == table["event_id"].tolist()
         with pytest.raises(NotFound, match="Webhook not found"):

@@ -13,7 +13,7 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyRequest, Variant
 from promptlift.schema.results import OptimizationResults
 from promptlift.service import clock
-from promptlift.service.actions.apply import apply
+from promptlift.service.actions.versions import apply
 from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts

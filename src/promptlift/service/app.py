@@ -13,7 +13,6 @@ from starlette.routing import Match, Route
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.actions import (
     account,
-    apply,
     conversations,
     labels,
     learned_judge,
@@ -32,9 +31,8 @@ from promptlift.service.judges import requests as judge_requests
 from promptlift.service.judges import versions as judge_versions
 from promptlift.service.routes import log, monitoring, otlp
 from promptlift.service.routes.authentication import Authentication
-from promptlift.service.routes.messages import answer, refuse
+from promptlift.service.routes.messages import answer, refuse, serve
 from promptlift.service.routes.openapi import description
-from promptlift.service.routes.serve import serve
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
 # These modules declare which endpoints their functions answer.
 ANSWERING = [
     account,
-    apply,
     agent_insights,
     benchmark_requests,
     completion,
@@ -82,10 +79,7 @@ def create_app(context: AppContext) -> Starlette:
             *otlp.routes(context),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
-        middleware=[
-            Middleware(monitoring.RequestCounts, counts=counts),
-            Middleware(Authentication, database=context.database),
-        ],
+        middleware=[Middleware(Authentication, database=context.database, counts=counts)],
         exception_handlers={HTTPException: _no_route, ApiException: _refused},
     )
     app.router.redirect_slashes = False

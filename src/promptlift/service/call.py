@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from promptlift.schema.naming import LINKS
 from promptlift.service.errors import invalid
 from promptlift.service.llm.served import is_known, problem_of
-from promptlift.service.store import prompts
+from promptlift.service.store import accounts, prompts
 from promptlift.service.store.rows import R, Rows, wanted
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class AppContext:
     websites: Websites
     served: ServedModels | None = None
     kinds: Sequence[Kind] = ()
+
+    def general(self, account_id: str) -> dict[str, str]:
+        """Return the general settings of an account."""
+        with self.database.read() as connection:
+            return accounts.general(connection, account_id)
 
     async def check_model(self, wanted: str, *, field: str = "llmModel") -> None:
         """Check the model name of a prompt: in the catalogue, the operator's, or served by the endpoint.

@@ -67,6 +67,11 @@ def invalid(details: Mapping[str, Any], message: str | None = None) -> ApiExcept
     return ApiException("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
 
 
+def invalid_state(message: str, *, details: Mapping[str, Any] | None = None) -> ApiException:
+    """Return the error for a request that the current state does not allow."""
+    return ApiException("INVALID_STATE", message, details=details)
+
+
 def not_found(kind: str) -> ApiException:
     """Return the error for a resource that does not exist in this account; the message names its kind."""
     return ApiException("NOT_FOUND", f"{kind} not found")
@@ -83,11 +88,8 @@ def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
 
 def full(kind: str, limit: int) -> ApiException:
     """Return the error for exceeding the number of resources of a kind per account."""
-    return ApiException(
-        "INVALID_STATE",
-        f"The account has the maximum of {limit} {kind}; delete one first",
-        details={kind: f"at most {limit}"},
-    )
+    said = f"The account has the maximum of {limit} {kind}; delete one first"
+    return invalid_state(said, details={kind: f"at most {limit}"})
 
 
 def prompt_link(prompt_id: str | None, agent_id: str | None) -> tuple[str, str]:

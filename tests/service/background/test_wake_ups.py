@@ -8,9 +8,8 @@ from sqlalchemy.engine import Engine
 
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.service import clock
-from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import log_entries
-from promptlift.service.actions.logging.entries import Entry
+from promptlift.service.actions.logging.entries import Entry, accept
 from promptlift.service.background import worker
 from promptlift.service.deployments import watch as deployments_watch
 from promptlift.service.insights.judge import OneByOne

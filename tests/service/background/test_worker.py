@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from promptlift.errors import PromptliftError
@@ -17,7 +16,6 @@ from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import optimizations, workers
 from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.tables import optimizations as optimizations_table
-from promptlift.service.store.tables import workers as table
 from support.databases import migrated
 from support.deployed import World, later
 from support.service_process import wait_until
@@ -351,31 +349,6 @@ def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_
     assert lease(world, living).worker == worker.id
     end(world, living)
     go_on.set()
-
-
-@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_a_worker_at_work_keeps_its_lease(world, runs):
-    """Its rows stay its own for much longer than one lease, while another worker looks for rows of the dead."""
-    go_on = threading.Event()
-    row_id = running(world)
-    first = Recorder(lambda _: go_on.wait(60))
-    mine = runs(first, lease_seconds=1.0)
-    wait_until(lambda: first.worked, what="it was taken up")
-    second = Recorder(lambda _: None)
-    runs(second, lease_seconds=1.0)
-    until = {}
-
-    def renewed():
-        with world.database.read() as connection:
-            until.update(
-                dict.fromkeys(connection.scalars(select(table.c.lease_until).where(table.c.id == mine.id)))
-            )
-        return len(until) >= 4
-
-    wait_until(renewed, what="the lease was renewed many times")
-    end(world, row_id)
-    go_on.set()
-    assert (first.worked, second.worked) == ([row_id], [])
 
 
 def test_a_singleton_job_goes_on_after_a_failure_and_is_done_by_one_worker(world, runs):

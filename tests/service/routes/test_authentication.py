@@ -6,10 +6,9 @@ import asyncio
 
 import pytest
 
-from promptlift.service.actions import access
+from promptlift.service.actions.access import KEY_MEMORY_SECONDS, KeyCache
 from promptlift.service.administration.accounts import revoke_key
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.authentication import KEY_MEMORY_SECONDS, KeyCache
 from promptlift.service.settings import ServiceSettings
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
@@ -56,7 +55,7 @@ def test_a_key_is_read_again_when_its_time_is_over(database):
 def test_a_key_that_is_revoked_while_it_is_read_is_not_remembered_for_longer(database, monkeypatch):
     now = 0.0
     cache = KeyCache(database, steady=lambda: now)
-    real = access.find_caller
+    real = accounts.find_caller
 
     def slow(*arguments):
         nonlocal now
@@ -65,7 +64,7 @@ def test_a_key_that_is_revoked_while_it_is_read_is_not_remembered_for_longer(dat
         now += 10 * KEY_MEMORY_SECONDS
         return found
 
-    monkeypatch.setattr(access, "find_caller", slow)
+    monkeypatch.setattr(accounts, "find_caller", slow)
     assert is_accepted(cache)  # it came before the key was revoked
     monkeypatch.undo()
     assert not is_accepted(cache)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
-from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.entries import accept
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import data_block
 from promptlift.service.simulations.conversation import NO_ANSWER, PERSONA_TRIES, read_persona, simulate

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from sqlalchemy import event
 
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.limits import BULK_ROWS
-from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import log_entries
-from promptlift.service.actions.logging.entries import Entry, Logged
+from promptlift.service.actions.logging.entries import Entry, Logged, accept
 from promptlift.service.store.accounts import Caller
 from service.store.conftest import NOW
-from service.store.test_partial_indexes import plans
 
 
 def entries(filled, numbers):
@@ -59,25 +56,3 @@ def test_every_batch_takes_the_same_statements(filled):
         text = connection.exec_driver_sql("SELECT content FROM conversation_contents LIMIT 1").scalar_one()
     assert count == 2 * BULK_ROWS + 100
     assert bytes(text).decode().endswith("Assistant: ☎ \x00")
-
-
-@pytest.mark.slow
-def test_what_a_batch_looks_up_is_found_in_an_index(filled):
-    """Whether a key is known, and the newest number and time: never by reading all of a large table."""
-    for start in (0, BULK_ROWS):
-        log(filled, range(start, start + BULK_ROWS))
-    if not filled.database.is_sqlite:
-        with filled.database.write() as connection:
-            connection.exec_driver_sql("ANALYZE")
-
-    def again(connection):
-        log_entries(connection, entries(filled, [1, 2, 9_999]), now=NOW + 1)
-
-    for table in ("idempotency_keys", "conversations"):
-        looked_up = [plan for plan in plans(filled, again, table=f"{table} ", reading=True) if plan]
-        assert looked_up
-        for plan in looked_up:
-            assert "INDEX" in plan.upper(), plan
-            assert f"Seq Scan on {table}" not in plan
-            read = [line for line in plan.splitlines() if line.startswith(f"SCAN {table}")]
-            assert not any("INDEX" not in line for line in read)

@@ -51,24 +51,6 @@ def judged(filled, *ids, worker="w"):
         judging.keep(connection, worker, [{**row, "id": f"i-{one}", "conversation_id": one} for one in ids])
 
 
-def test_what_a_list_says_of_judging_is_a_change_and_what_it_does_not_say_is_none(filled):
-    filled.add_conversations("a", "b", "c")
-    _, since = updated(filled, 1)
-    with filled.database.write() as connection:
-        judging.LEASES.claim(connection, "w", limit=3, now=clock.now())
-    with filled.database.write() as connection:
-        judging.ask_again(connection, filled.account, conversation_id="c", now=1)
-    assert updated(filled, since)[0] == []
-    with filled.database.write() as connection:
-        judging.put_back(connection, "w", ["a"], after=1, problem="the model is away")
-        judging.give_up(connection, "w", "b", problem="no transcript")
-    found, since = updated(filled, since)
-    assert found == ["b", "a"]
-    with filled.database.write() as connection:
-        judging.ask_again(connection, filled.account, now=1)
-    assert updated(filled, since)[0] == ["b", "a"]
-
-
 def test_a_clock_that_was_put_back_hides_nothing(filled, monkeypatch):
     filled.add_conversations("a")
     _, since = updated(filled, 1)

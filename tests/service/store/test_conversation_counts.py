@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import statistics
 import threading
 from collections import Counter
@@ -15,14 +14,14 @@ from sqlalchemy import select, update
 
 from promptlift.schema.conversations import ConversationUpdate
 from promptlift.service import clock
-from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import apply_updates
-from promptlift.service.actions.logging.entries import Update
+from promptlift.service.actions.logging.entries import Update, accept
 from promptlift.service.store import aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
 from support.conversation_recount import STATUSES, assert_counts_are_a_recount, state
+from support.databases import sqlite_only
 
 from .conftest import NOW, Filled
 
@@ -398,35 +397,19 @@ def fill_and_analyze(filled):
         connection.exec_driver_sql("ANALYZE conversations")
 
 
-@pytest.mark.slow
+@sqlite_only
 def test_a_page_is_a_range_of_an_index_without_a_sort(filled):
-    if not filled.database.is_sqlite:
-        fill_and_analyze(filled)
-    for of_status, of_insights, of_prompt in product((False, True), repeat=3):
-        check_plan_of_page(filled, of_status=of_status, of_insights=of_insights, of_prompt=of_prompt)
-
-
-def check_plan_of_page(filled, *, of_status, of_insights, of_prompt):
-    database = filled.database
-    chosen = conversations._chosen(
-        of_prompt=of_prompt,
-        of_status=of_status,
-        of_insights=of_insights,
-        dialect="sqlite" if database.is_sqlite else "postgresql",
-    )
     values = {"account": filled.account, "prompt": "prm_1", "status": "completed", "has_insights": True}
-    plan = plan_of(database, chosen, {**values, "below": 2**40, "limit": 9, "offset": 100})
-    filtered = "_status_has_insights" if of_status or of_insights else ""
-    index = f"ix_conversations_account_id{'_prompt_id' if of_prompt else ''}{filtered}_seq"
-    if database.is_sqlite:
+    values |= {"below": 2**40, "limit": 9, "offset": 100}
+    for of_status, of_insights, of_prompt in product((False, True), repeat=3):
+        chosen = conversations._chosen(
+            of_prompt=of_prompt, of_status=of_status, of_insights=of_insights, dialect="sqlite"
+        )
+        plan = plan_of(filled.database, chosen, values)
+        filtered = "_status_has_insights" if of_status or of_insights else ""
+        index = f"ix_conversations_account_id{'_prompt_id' if of_prompt else ''}{filtered}_seq"
         searches = [line for line in plan if "conversations" in line]
         assert len(searches) == {(True, False): 2, (False, True): 3}.get((of_status, of_insights), 1)
         assert all(f"USING COVERING INDEX {index} " in line for line in searches)
         assert all(line.endswith("seq<?)") for line in searches)
         assert not any("TEMP B-TREE" in line or "SCAN conversations" in line for line in plan)
-    else:  # chooses its index by what the table holds; whichever it is, only a small part is read
-        assert "Sort Method" not in "\n".join(plan)
-        read = [int(number) for line in plan for number in re.findall(r"actual .*rows=(\d+)", line)]
-        thrown_away = [int(line.rpartition(" ")[2]) for line in plan if line.startswith("Rows Removed")]
-        assert read
-        assert sum(read + thrown_away) < 3_000

@@ -6,9 +6,8 @@ import asyncio
 from contextlib import contextmanager
 
 from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
-from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import ConversationLog
-from promptlift.service.actions.logging.entries import Entry, Update
+from promptlift.service.actions.logging.entries import Entry, Update, accept
 from promptlift.service.store.accounts import Caller
 from support.databases import sqlite_only
 

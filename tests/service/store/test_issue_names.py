@@ -126,13 +126,6 @@ def test_no_title_of_another_account_is_asked_about_or_named(filled, model):
     assert len(model.asked) == 1
 
 
-@sqlite_only
-def test_one_title_alone_is_not_worth_a_question(filled, model):
-    judge(filled, "c1", "Parcel never came")
-    IssueNaming(filled.database, model, "m").step()
-    assert model.asked == []
-
-
 @pytest.mark.parametrize(
     ("groups", "expected"),
     [

@@ -106,13 +106,10 @@ def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
     assert (done.transcripts, done.conversations) == (0, 0)
     assert done.bytes_after > 0
     assert len(ids_in(old.database, all_tables.conversation_contents, "conversation_id")) == count
-
-
-@sqlite_only
-@pytest.mark.parametrize(("keep", "keep_insights"), [(None, 400), (400, 399)])
-def test_insights_are_not_kept_for_less_long_than_transcripts(old, keep, keep_insights):
-    with pytest.raises(ConfigError, match="--keep"):
-        maintenance.vacuum(old.settings, keep_days=keep, keep_insights_days=keep_insights)
+    # Insights are not kept for less long than transcripts.
+    for keep in (None, 400):
+        with pytest.raises(ConfigError, match="--keep"):
+            maintenance.vacuum(old.settings, keep_days=keep, keep_insights_days=399)
     assert len(ids_in(old.database, all_tables.conversations, "id")) == 11
 
 

@@ -20,9 +20,9 @@ from promptlift.schema.account import (
 )
 from promptlift.schema.settings import ExtractedContext, Settings, SettingsAnswer, SyncContextAnswer
 from promptlift.service import clock
+from promptlift.service.actions.conversations import exclusions_of
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import ApiException, invalid, tokens_used_up
-from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.errors import invalid, invalid_state, tokens_used_up
 from promptlift.service.store import accounts, optimizations, usage
 from promptlift.service.websites.company import without_sentences
 from promptlift.service.websites.visit import UnreadableWebsite
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.call import AnyCall
-    from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.rows import Rows
     from promptlift.service.websites.company import CompanyReading
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
@@ -82,17 +78,6 @@ def used(call: Call) -> Usage:
         )
 
 
-def general(database: Database, caller: Caller) -> dict[str, str]:
-    """Return the general settings of the caller's account."""
-    with database.read() as connection:
-        return accounts.general(connection, caller.account_id)
-
-
-def exclusions_of(rows: Rows, account_id: str) -> Exclusions:
-    """Return the exclusions that apply now: insights may be older than the setting."""
-    return read_exclusions(accounts.general(rows.core, account_id)["excludedDataAndTopics"])
-
-
 @answers(endpoints.SETTINGS_GET)
 def settings(call: Call) -> Settings:
     """Return all settings."""
@@ -128,9 +113,7 @@ async def sync_context(call: Call[SyncContextRequest]) -> SyncContextAnswer:
     # unspecified: when the model is asked. At once, because the answer has what it found: this is the one request
     # that waits for a model, for a bounded time.
     if call.account_id in _reading:
-        raise ApiException(
-            "INVALID_STATE", "A website is being read for this account; ask again when that has ended"
-        )
+        raise invalid_state("A website is being read for this account; ask again when that has ended")
     _reading.add(call.account_id)
     try:
         found = await asyncio.get_running_loop().run_in_executor(_WEBSITES, _read_website, call)

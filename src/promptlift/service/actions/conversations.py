@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from pydantic.alias_generators import to_camel
 
 from promptlift.schema import endpoints
 from promptlift.schema.conversations import DeletedConversation, KnownConversation, LookupAnswer
 from promptlift.schema.insights import RegenerateAnswer
 from promptlift.schema.pages import Page
 from promptlift.service import clock
-from promptlift.service.actions.account import exclusions_of
 from promptlift.service.call import Call, answers, writes
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import changes, conversation_updates, conversations, judging
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.queries import ConversationQuery, ConversationsQuery, DeletedConversationsQuery
     from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.conversations import DeletedConversationRow
+
+
+_AS_STORED: Final = {
+    to_camel(name): name
+    for name in (
+        *("id", "prompt_id", "status", "llm_model", "company_name", "source_id", "has_insights", "title"),
+        *("message_count", "input_tokens", "output_tokens", "cost", "tool_calls", "tool_errors"),
+    )
+}
+
+
+def exclusions_of(rows: Rows, account_id: str) -> Exclusions:
+    """Return the exclusions that apply now: insights may be older than the setting."""
+    return read_exclusions(accounts.general(rows.core, account_id)["excludedDataAndTopics"])
 
 
 @writes(endpoints.CONVERSATIONS_LIST)
@@ -53,9 +69,10 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
             offset=query.offset,
         )
         exclusions = exclusions_of(rows, call.account_id) if with_insights else None
-    waits = call.context.jobs.waits_because
     return {
-        "data": [wire(row, waits, exclusions=exclusions, with_content=with_content) for row in some],
+        "data": [
+            wire(row, call.context.jobs, exclusions=exclusions, with_content=with_content) for row in some
+        ],
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
         **as_of,
     }
@@ -97,7 +114,7 @@ def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
     with call.read() as rows:
         row = _find(rows, call)
         exclusions = exclusions_of(rows, call.account_id) if call.query.include_insights else None
-    item = wire(row, call.context.jobs.waits_because, exclusions=exclusions, with_content=True)
+    item = wire(row, call.context.jobs, exclusions=exclusions, with_content=True)
     return {**item, "idempotencyKey": row.idempotency_key}
 
 
@@ -145,7 +162,7 @@ def regenerate_all(call: Call) -> RegenerateAnswer:
 
 def wire(
     row: StoredConversation,
-    waits_because: str | None,
+    jobs: InsightJobs,
     *,
     exclusions: Exclusions | None = None,
     with_content: bool,
@@ -154,30 +171,17 @@ def wire(
 
     Parameters
     ----------
-    waits_because
-        Why no conversation is judged now, if the model is unavailable.
+    jobs
+        Which say why no conversation is judged now.
     exclusions
         Words and data that must not appear in its insights; ``None`` leaves the insights out.
     """
     item: dict[str, object] = {
-        "id": row.id,
         # unspecified: which link an answer contains when the request names no scheme. Both.
-        "promptId": row.prompt_id,
         "agentId": row.prompt_id,
-        "status": row.status,
-        "llmModel": row.llm_model,
-        "companyName": row.company_name,
-        "sourceId": row.source_id,
-        "hasInsights": row.has_insights,
-        "insightsError": _insights_error(row, waits_because),
-        "title": row.title,
-        "messageCount": row.message_count,
-        "inputTokens": row.input_tokens,
-        "outputTokens": row.output_tokens,
-        "cost": row.cost,
+        **{name: getattr(row, column) for name, column in _AS_STORED.items()},
+        "insightsError": _insights_error(row, jobs),
         "latencyMs": _latency_ms(row),
-        "toolCalls": row.tool_calls,
-        "toolErrors": row.tool_errors,
         "metadata": None if row.metadata is None else orjson.Fragment(row.metadata),
         "createdAt": clock.iso(row.created_at),
         "startedAt": clock.iso(row.started_at),
@@ -201,9 +205,11 @@ def _latency_ms(row: StoredConversation) -> float | None:
     return row.latency_ms
 
 
-def _insights_error(row: StoredConversation, waits_because: str | None) -> str | None:
+def _insights_error(row: StoredConversation, jobs: InsightJobs) -> str | None:
     """Return why insights are missing or late; ``None`` if they are neither."""
+    if row.judging == "done":
+        return None
     if row.judging == "failed":
         return str(row.judge_problem)
-    why = row.judge_problem or waits_because
-    return f"Not yet: {why}" if row.judging != "done" and why else None
+    why = row.judge_problem or jobs.waits_because
+    return f"Not yet: {why}" if why else None

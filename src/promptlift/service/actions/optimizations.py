@@ -12,7 +12,7 @@ from promptlift.schema.simulations import Simulation, SimulationPersona, Simulat
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import transitions
-from promptlift.service.errors import ApiException, invalid, prompt_link, quota
+from promptlift.service.errors import invalid, invalid_state, prompt_link, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.optimizations import lifecycle
@@ -168,8 +168,7 @@ def _check_text(prompt: PromptRow, link: str) -> None:
     """
     if prompt.content_known:
         return
-    raise ApiException(
-        "INVALID_STATE",
+    raise invalid_state(
         f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Set it first: "
         f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
         f"line: promptlift prompts set {prompt.id} FILE",
@@ -366,8 +365,7 @@ def stop(call: Call[StopRequest]) -> StopAnswer:
         row = call.found(rows, OptimizationRow, "Optimization")
         # unspecified: which states accept stop.
         if row.status not in optimizations.OPEN:
-            raise ApiException(
-                "INVALID_STATE",
+            raise invalid_state(
                 f"The optimization is {row.status}; only a queued or running one can be stopped",
                 details={"status": row.status},
             )

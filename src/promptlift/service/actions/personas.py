@@ -9,7 +9,7 @@ from promptlift.schema.pages import Done, Page
 from promptlift.schema.simulations import Persona
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import ApiException, full
+from promptlift.service.errors import full, invalid_state
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import library, library_by_id
 from promptlift.service.store import accounts, prompts
@@ -91,8 +91,7 @@ def _own(rows: Rows, call: AnyCall) -> PersonaRow:
 
 def _refuse_library(persona_id: str) -> None:
     if persona_id in library_by_id():
-        raise ApiException(
-            "INVALID_STATE",
+        raise invalid_state(
             "A persona of the library cannot be changed or deleted; create one of your own instead",
             details={"builtIn": "true"},
         )

@@ -1,4 +1,4 @@
-"""The history of a prompt's text, the actions that changed it, and restoring a version or undoing an action."""
+"""The history of a prompt's text, and the actions that change it: applying a variant, restoring a version, undoing."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from typing import TYPE_CHECKING
 from promptlift.schema import endpoints
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.naming import SCHEMES
+from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.schema.pages import Page
 from promptlift.schema.prompts import Action, PromptVersion, RestoreAnswer, UndoAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
-from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import prompts
+from promptlift.service.errors import ApiException, invalid, invalid_state, not_found
+from promptlift.service.store import optimizations, prompts
 from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.prompts import ActionRow, VersionRow
+from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from promptlift.schema.optimizations import ApplyRequest
     from promptlift.schema.prompts import RestoreRequest, UndoRequest
     from promptlift.schema.queries import ActionsQuery, PageQuery
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import PromptRow
+    from promptlift.service.store.tables.runs import VariantRow
 
 
 @answers(endpoints.PROMPTS_VERSIONS)
@@ -72,16 +80,7 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
         if changed:
             live.check_version(body.if_version_id)
         made = live.restore(former.content)
-        action_id = prompts.log_action(
-            rows.core,
-            account_id,
-            prompt.id,
-            "restore",
-            now=now,
-            note=body.note,
-            from_version_seq=live.before.seq,
-            to_version_seq=made,
-        )
+        action_id = _log(rows, prompt, live, "restore", made, now=now, note=body.note)
     return RestoreAnswer(
         success=True,
         prompt_id=prompt.id,
@@ -90,6 +89,107 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
         changed=changed,
         action_id=action_id,
         message="The version is current again" if changed else "The text was already current",
+    )
+
+
+@answers(endpoints.OPTIMIZATIONS_APPLY)
+def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
+    """Make a variant or a text the current version.
+
+    Without ``variantId`` the winner is applied. Applying a staged variant is its approval. The original can
+    be applied too, which restores its text. A text that is already live stays unchanged, without a second
+    version.
+    """
+    body, account_id = call.body, call.account_id
+    if body.content is not None and body.variant_id is not None:
+        raise invalid({"content": "is for a text that is not a variant's; leave out content or variantId"})
+    with call.write() as rows:
+        connection, optimization = rows.core, call.found(rows, OptimizationRow, "Optimization")
+        variant = _applicable(connection, optimization, body) if body.content is None else None
+        noun = SCHEMES["prompt"].noun
+        prompt = prompts.found(rows, account_id, optimization.prompt_id, noun, lock=True)
+        now = clock.now()
+        live = LivePrompt(connection, prompt, now=now)
+        changed = prompt.content != (body.content if variant is None else variant.content)
+        if changed:
+            live.check_version(body.if_version_id)
+        seq = live.before.seq
+        if variant is not None:
+            seq = live.apply(optimization, variant)
+        elif changed and body.content is not None:
+            seq = live.apply_text(body.content, optimization)
+        of = {"optimization_id": optimization.id, "variant_id": None if variant is None else variant.id}
+        action_id = _log(rows, prompt, live, "apply", seq, now=now, note=body.note, **of)
+    name = "The text" if variant is None else variant.name
+    text = name if variant is None else f"The text of {name}"
+    return ApplyAnswer(
+        success=True,
+        prompt_id=prompt.id,
+        applied_variant_id=None if variant is None else variant.id,
+        message=f"{name} is live now" if changed else f"{text} was live already",
+        version_id=version_id(seq),
+        previous_version_id=version_id(live.before.seq),
+        changed=changed,
+        action_id=action_id,
+    )
+
+
+def _applicable(connection: Connection, optimization: OptimizationRow, body: ApplyRequest) -> VariantRow:
+    """Return the variant to apply.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or was a rehearsal
+        that the request does not accept; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another
+        optimization.
+    """
+    if optimization.status != "completed":
+        raise invalid_state(
+            f"The optimization is {optimization.status}; a variant can be applied once it is completed",
+            details={"status": optimization.status},
+        )
+    variant = _wanted(connection, optimization, body.variant_id)
+    if optimization.rehearsal and not body.accept_rehearsal:
+        # unspecified: rehearsals. None of their variants goes live unless a person permits it.
+        raise invalid_state(
+            "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
+            "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
+            details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
+        )
+    return variant
+
+
+def _wanted(connection: Connection, optimization: OptimizationRow, variant_id: str | None) -> VariantRow:
+    winner = None if optimization.results is None else optimization.results.results.winning_variant_id
+    wanted = winner if variant_id is None else variant_id
+    if wanted is None:
+        # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.
+        raise invalid_state(
+            "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
+            details={"variantId": "needed, because there is no winner"},
+        )
+    for variant in optimizations.variants(connection, optimization.id):
+        if variant.id == wanted:
+            return variant
+    raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
+
+
+def _log(
+    rows: Rows,
+    prompt: PromptRow,
+    live: LivePrompt,
+    kind: str,
+    seq: int,
+    *,
+    now: int,
+    note: str | None,
+    **of: str | None,
+) -> str:
+    """Record an action that made a version current; return its id."""
+    of_text = {"from_version_seq": live.before.seq, "to_version_seq": seq}
+    return prompts.log_action(
+        rows.core, prompt.account_id, prompt.id, kind, now=now, note=note, **of, **of_text
     )
 
 
@@ -127,19 +227,8 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
         if before is None:
             raise not_found("Version")
         made = live.restore(before.content)
-        undoing = prompts.log_action(
-            rows.core,
-            call.account_id,
-            prompt.id,
-            "undo",
-            now=now,
-            note=call.body.note,
-            optimization_id=row.optimization_id,
-            variant_id=row.variant_id,
-            from_version_seq=live.before.seq,
-            to_version_seq=made,
-            undoes=row.id,
-        )
+        of = {"optimization_id": row.optimization_id, "variant_id": row.variant_id, "undoes": row.id}
+        undoing = _log(rows, prompt, live, "undo", made, now=now, note=call.body.note, **of)
         row.undone_by, row.undone_at = undoing, clock.to_datetime(now)
     return UndoAnswer(
         success=True,
@@ -154,18 +243,14 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
 def _undoable(row: ActionRow) -> int:
     """Return the version to restore, or refuse an action that cannot be undone."""
     if row.kind == "stop":
-        raise ApiException(
-            "INVALID_STATE", "A stop cannot be undone; start a new optimization", details={"kind": row.kind}
-        )
+        raise invalid_state("A stop cannot be undone; start a new optimization", details={"kind": row.kind})
     if row.undone_by is not None and row.undone_at is not None:
-        raise ApiException(
-            "INVALID_STATE",
+        raise invalid_state(
             "The action was undone already",
             details={"undoneBy": row.undone_by, "undoneAt": to_wire_time(row.undone_at)},
         )
     if row.from_version_seq is None or row.from_version_seq == row.to_version_seq:
-        raise ApiException(
-            "INVALID_STATE",
+        raise invalid_state(
             "The action changed no text, so there is nothing to undo",
             details={"toVersionId": version_id(row.to_version_seq)},
         )

@@ -13,7 +13,7 @@ from promptlift.schema.queries import write_cursor
 from promptlift.schema.webhooks import SAMPLES, Delivery, Webhook, WebhookTest
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import ApiException, full, invalid, not_found
+from promptlift.service.errors import full, invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.net.addresses import UnusableUrl
 from promptlift.service.net.client import RefusedAddress
@@ -114,8 +114,7 @@ def test(call: Call) -> WebhookTest:
         row = call.found(rows, WebhookRow, "Webhook")
     sender = call.context.sender
     if row.key_id != sender.secrets.key_id:
-        raise ApiException(
-            "INVALID_STATE",
+        raise invalid_state(
             "The secret of this webhook was made with a different key: set PROMPTLIFT_SECRET_KEY to that "
             "key, or delete the webhook and create it again",
         )

@@ -11,8 +11,8 @@ from promptlift.errors import ConfigError
 from promptlift.schema.limits import LIMITED_IN_EVERY_PLAN, NAME_CHARS, Plan, plan_with
 from promptlift.schema.model import not_blank, to_wire_time
 from promptlift.service import clock
+from promptlift.service.actions.access import KEY_MEMORY_SECONDS
 from promptlift.service.identifiers import new_key, shown_prefix
-from promptlift.service.routes.authentication import KEY_MEMORY_SECONDS
 from promptlift.service.server import first_account
 from promptlift.service.settings import DEFAULT_PLAN
 from promptlift.service.store import accounts, judging, usage

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
-from promptlift.service.errors import ApiException, tokens_used_up
+from promptlift.service.errors import invalid_state, tokens_used_up
 from promptlift.service.llm.failures import Availability, Cancelled
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import SQLAlchemyError, runs, usage
@@ -104,9 +104,7 @@ def end_run(
 def _check_state(row: RunRow, states: Collection[str], what: str) -> None:
     if row.status not in states:
         noun = "benchmark" if row.kind == "benchmark" else "run"
-        raise ApiException(
-            "INVALID_STATE", f"The {noun} is {row.status}; only {what}", details={"status": row.status}
-        )
+        raise invalid_state(f"The {noun} is {row.status}; only {what}", details={"status": row.status})
 
 
 # Called by a worker

@@ -18,9 +18,8 @@ from promptlift.schema.spans.messages import SpanTurn
 from promptlift.schema.spans.model_call import ModelCall
 from promptlift.schema.transcript import Message, parse_content
 from promptlift.service import clock
-from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import apply_updates, log_entries
-from promptlift.service.actions.logging.entries import Entry, Logged, Update
+from promptlift.service.actions.logging.entries import Entry, Logged, Update, accept
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.store import SQLAlchemyError, accounts, conversations, traced

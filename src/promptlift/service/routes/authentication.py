@@ -14,99 +14,40 @@ from starlette.requests import ClientDisconnect
 from promptlift.service import clock
 from promptlift.service.actions import access
 from promptlift.service.errors import ApiException, stopping
-from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import monitoring
 from promptlift.service.routes.messages import refuse
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-# How long a key is accepted without being read again. Revoking a key waits this long, so that the key is
-# refused everywhere afterwards.
-KEY_MEMORY_SECONDS = 0.25
-_KEYS_REMEMBERED = 10_000
-_TOUCH_SECONDS = 60.0
 # The API, and requests of OpenTelemetry exporters.
 _WITH_KEY = (f"{API_PATH}/", "/v1/")
 
 
-class KeyCache:
-    """Cache the callers of recently used keys, so that not every request queries the database."""
-
-    def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
-        self._database = database
-        self._steady = steady
-        self._known: dict[str, tuple[Caller, float]] = {}
-        self._touched: dict[str, float] = {}
-
-    async def caller(self, authorization: str | None) -> Caller:
-        """Return the caller of an ``Authorization`` header.
-
-        Raises
-        ------
-        ApiException
-            ``INVALID_API_KEY``.
-        """
-        kind, _, key = (authorization or "").partition(" ")
-        key = key.strip()
-        if kind.lower() != "bearer" or not key or len(key) > 512:
-            raise self._refusal("The API key is missing or invalid; send Authorization: Bearer <API_KEY>")
-        digest = key_hash(key)
-        known = self._known.get(digest)
-        if known is not None and known[1] > self._steady():
-            return known[0]
-        # The time before reading: a key revoked meanwhile must not be cached for longer.
-        read_at = self._steady()
-        caller = await run_in_threadpool(self._look_up, key)
-        if caller is None:
-            self._known.pop(digest, None)
-            raise self._refusal("The API key is invalid")
-        if len(self._known) >= _KEYS_REMEMBERED:
-            self._known.clear()
-        self._known[digest] = (caller, read_at + KEY_MEMORY_SECONDS)
-        return caller
-
-    def _look_up(self, key: str) -> Caller | None:
-        caller = access.find_caller(self._database, key)
-        if (
-            caller is not None
-            and self._touched.get(caller.key_id, -_TOUCH_SECONDS) + _TOUCH_SECONDS <= self._steady()
-        ):
-            self._touched[caller.key_id] = self._steady()
-            access.touch_key(self._database, caller.key_id)
-        return caller
-
-    @staticmethod
-    def _refusal(message: str) -> ApiException:
-        return ApiException("INVALID_API_KEY", message, headers={"WWW-Authenticate": "Bearer"})
-
-
 class Authentication:
-    """ASGI middleware around the whole service."""
+    """ASGI middleware around the whole service, which also counts requests and their durations."""
 
-    def __init__(self, app: ASGIApp, *, database: Database) -> None:
+    def __init__(self, app: ASGIApp, *, database: Database, counts: monitoring.Counts) -> None:
         self._app = app
         self._database = database
-        self._keys = KeyCache(database)
+        self._keys = access.KeyCache(database)
+        self._counts = counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it in the API's error format."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        begun = time.perf_counter()
         headers: dict[str, str] = {}
-        started = False
+        status: int | None = None
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 if headers:
                     MutableHeaders(scope=message).update(headers)
             await send(message)
@@ -119,9 +60,11 @@ class Authentication:
         except ClientDisconnect:
             return  # the client is gone
         except (Exception, asyncio.CancelledError) as error:
-            if started:
+            if status is not None:
                 raise
             await refuse(_refusal(error))(scope, receive, send_with_headers)
+        finally:
+            self._counts.add(scope["method"], status or 500, time.perf_counter() - begun)
 
     async def _admit(self, scope: Scope) -> Mapping[str, str]:
         caller = await self._keys.caller(Headers(scope=scope).get("authorization"))

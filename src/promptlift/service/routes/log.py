@@ -11,8 +11,7 @@ from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import LINKS
 from promptlift.service import clock
 from promptlift.service.actions.conversations import wire
-from promptlift.service.actions.logging.content import Shape, accept
-from promptlift.service.actions.logging.entries import Entry, Update
+from promptlift.service.actions.logging.entries import Entry, Shape, Update, accept
 from promptlift.service.call import writes
 from promptlift.service.errors import ApiException, invalid, prompt_link
 from promptlift.service.routes.messages import validated
@@ -61,7 +60,7 @@ async def update(call: Call[ConversationUpdate]) -> dict[str, object]:
     """Change a conversation and return it."""
     shape = None if call.body.content is None else await _shape(call.body.content)
     updated = await call.context.log.update(Update(call.caller, call.id, call.body, shape))
-    return wire(updated, call.context.jobs.waits_because, with_content=False)
+    return wire(updated, call.context.jobs, with_content=False)
 
 
 def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:

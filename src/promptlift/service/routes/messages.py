@@ -1,34 +1,38 @@
-"""Read and validate requests, and write answers: bodies, query parameters, JSON, errors."""
+"""Serve an endpoint: read and validate its requests, ask its action, and write the answer or the error as JSON."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import inspect
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 import pydantic
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
+from starlette.routing import Route
 
 from promptlift.schema import limits
+from promptlift.schema.model import ApiModel, LinkedModel
 from promptlift.schema.transcript import json_depth
+from promptlift.service.call import Call
 from promptlift.service.errors import ApiException, invalid, too_large
 from promptlift.service.otlp.decode import decompress
+from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic_core import ErrorDetails
     from starlette.requests import Request
 
     from promptlift.schema.endpoint import Endpoint
-    from promptlift.schema.model import RequestModel
+    from promptlift.schema.naming import Scheme
     from promptlift.schema.queries import QueryModel
+    from promptlift.service.call import AnyCall, AppContext, EndpointAction
     from promptlift.service.store.accounts import Caller
 
-    Defaults = Callable[[Request, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-
-Body = TypeVar("Body", bound="RequestModel")
 Query = TypeVar("Query", bound="QueryModel")
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
@@ -37,6 +41,49 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 _DRAINED = 16
 _ID_CHARS = 64
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
+
+
+def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
+    """Make the route of an endpoint in one naming scheme."""
+    # Looked up once, not per request.
+    has_id, is_get = endpoint.has_id, endpoint.method == "GET"
+    is_async = inspect.iscoroutinefunction(action.answer)
+    links = (scheme.link,) if "{segment}" in endpoint.path else action.links
+
+    async def handle(request: Request) -> Response:
+        caller = caller_of(request)
+        query = None if endpoint.query is None else read_query(request, endpoint.query)
+        body = None if endpoint.body is None else await _read_body(request, endpoint, context, caller)
+        call: AnyCall = Call(context, caller, scheme, _path_id(request) if has_id else "", body, query)
+        if action.check is not None:
+            await action.check(call)
+        if is_async:
+            content = await action.answer(call)
+        elif action.threads is not None:
+            content = await asyncio.get_running_loop().run_in_executor(action.threads, action.answer, call)
+        else:
+            content = await run_in_threadpool(action.answer, call)
+        if isinstance(content, ApiModel):
+            content = _wire(content, call.links or links)
+        status = call.status or endpoint.status
+        return answer_to_get(request, content, status) if is_get else answer(content, status)
+
+    return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])
+
+
+def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, object]:
+    """Encode an answer; a resource of a prompt links to it under these names."""
+    document = model.to_wire()
+    items = getattr(model, "data", None)
+    if items and isinstance(items[0], LinkedModel):
+        document["data"] = [item and _linked(item, links) for item in document["data"]]
+    return _linked(document, links) if isinstance(model, LinkedModel) else document
+
+
+def _linked(document: dict[str, object], links: tuple[str, ...]) -> dict[str, object]:
+    return {
+        name: value for key, value in document.items() for name in (links if key == "promptId" else (key,))
+    }
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -73,25 +120,23 @@ def caller_of(request: Request) -> Caller:
     return cast("Caller", request.state.caller)
 
 
-def path_id(request: Request) -> str:
+def _path_id(request: Request) -> str:
     """Return the id in the path; an impossible id becomes empty, which matches nothing."""
     value = str(request.path_params["id"])
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
-async def read_body(request: Request, endpoint: Endpoint[Any], model: type[Body], defaults: Defaults) -> Body:
-    """Read a JSON object and validate it with its model.
-
-    Parameters
-    ----------
-    defaults
-        Defaults for omitted fields.
+async def _read_body(
+    request: Request, endpoint: Endpoint[Any], context: AppContext, caller: Caller
+) -> pydantic.BaseModel:
+    """Read a JSON object and validate it with its model; some omitted fields come from the account's settings.
 
     Raises
     ------
     ApiException
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
+    assert endpoint.body is not None  # noqa: S101 - read only then
     if endpoint.lines is not None:
         document = await _read_many(request, endpoint.lines)
     else:
@@ -101,11 +146,13 @@ async def read_body(request: Request, endpoint: Endpoint[Any], model: type[Body]
         else:
             _check_type(request)
         document = decode(raw)
-    document |= await defaults(request, document)
+    if omitted := [(name, setting) for name, setting in endpoint.from_settings if name not in document]:
+        general = await run_in_threadpool(context.general, caller.account_id)
+        document |= {name: general[setting] for name, setting in omitted if general[setting].strip()}
     # If one of several fields is required, the first is reported with the other problems.
     either = endpoint.either
     missing = {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
-    return validated(model, document, missing)
+    return validated(endpoint.body, document, missing)
 
 
 def validated(model: type[Model], document: Any, missing: Mapping[str, str]) -> Model:

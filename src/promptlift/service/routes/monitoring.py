@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import Scope
 
     from promptlift.service.actions.access import Backlog
     from promptlift.service.call import AppContext
@@ -75,33 +75,6 @@ def is_local(scope: Scope) -> bool:
         )
     except ValueError:
         return False
-
-
-class RequestCounts:
-    """ASGI middleware that counts requests and their durations."""
-
-    def __init__(self, app: ASGIApp, *, counts: Counts) -> None:
-        self._app = app
-        self._counts = counts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun = time.perf_counter()
-        status = 500
-
-        async def send_and_note(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_and_note)
-        finally:
-            self._counts.add(scope["method"], status, time.perf_counter() - begun)
 
 
 class Counts:

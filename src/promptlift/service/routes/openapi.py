@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic.json_schema import JsonSchemaValue, models_json_schema
@@ -201,59 +202,41 @@ def _json(schema: JsonSchemaValue) -> JsonSchemaValue:
 def _beside_the_table() -> JsonSchemaValue:
     """Describe the endpoints for operators and for OpenTelemetry."""
     binary = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}}
-    spans = {"requestBody": {"required": True, "content": _json({"type": "object"}) | binary}}
+    spans = {"required": True, "content": _json({"type": "object"}) | binary}
     partial = {"rejectedSpans": {"type": "string"}, "errorMessage": {"type": "string"}}
-    received = {"partialSuccess": {"type": "object", "properties": partial}}
-    open_to_all: JsonSchemaValue = {"security": []}
+    received = _json(
+        {"type": "object", "properties": {"partialSuccess": {"type": "object", "properties": partial}}}
+    )
+
+    def operation(
+        name: str,
+        summary: str,
+        answer: JsonSchemaValue,
+        *codes: str,
+        also: Mapping[str, Any] = MappingProxyType({}),
+        **options: Any,
+    ) -> JsonSchemaValue:
+        refused = {**_json(_REFUSED), **also}
+        responses = {str(STATUS_OF[code]): {"description": code, "content": refused} for code in codes}
+        if answer:
+            responses["200"] = {"description": "Success", "content": {**answer, **also}}
+        return {"summary": summary, "operationId": name, **options, "responses": responses}
+
+    an_object: JsonSchemaValue = _json({"type": "object"})
+    text = {"text/plain": {"schema": {"type": "string"}}}
+    ready = "Whether the database answers and its tables are up to date"
+    metrics = "Metrics for Prometheus; from another machine with a key (beyond the specification)"
+    traces = "Receive spans of instrumented applications over OTLP/HTTP (beyond the specification)"
+    logs = "Explain how to send messages in spans: logs are not read (beyond the specification)"
+    to_all: JsonSchemaValue = {"security": []}
+    otlp: JsonSchemaValue = {"requestBody": spans, "also": binary}
     return {
-        "/healthz": _get("alive", "Whether the process is alive", _status("alive"), **open_to_all),
-        "/readyz": _get(
-            "ready",
-            "Whether the database answers and its tables are up to date",
-            _status("ready") | _refusals("SERVICE_UNAVAILABLE"),
-            **open_to_all,
-        ),
-        "/openapi.json": _get(
-            "describe", "This description", _success(_json({"type": "object"})), **open_to_all
-        ),
-        METRICS: _get(
-            "get_metrics",
-            "Metrics for Prometheus; from another machine with a key (beyond the specification)",
-            _success({"text/plain": {"schema": {"type": "string"}}}) | _refusals(*_ALWAYS),
-        ),
-        TRACES: {
-            "post": {
-                "summary": "Receive spans of instrumented applications over OTLP/HTTP (beyond the specification)",
-                "operationId": "receive_traces",
-                **spans,
-                "responses": _success(_json({"type": "object", "properties": received}) | binary)
-                | _refusals(*_ALWAYS, *_WITH_BODY, also=binary),
-            }
-        },
+        "/healthz": {"get": operation("alive", "Whether the process is alive", an_object, **to_all)},
+        "/readyz": {"get": operation("ready", ready, an_object, "SERVICE_UNAVAILABLE", **to_all)},
+        "/openapi.json": {"get": operation("describe", "This description", an_object, **to_all)},
+        METRICS: {"get": operation("get_metrics", metrics, text, *_ALWAYS)},
+        TRACES: {"post": operation("receive_traces", traces, received, *_ALWAYS, *_WITH_BODY, **otlp)},
         LOGS: {
-            "post": {
-                "summary": "Explain how to send messages in spans: logs are not read (beyond the specification)",
-                "operationId": "receive_logs",
-                **spans,
-                "responses": _refusals(*_ALWAYS, "NOT_FOUND", "PAYLOAD_TOO_LARGE", also=binary),
-            }
+            "post": operation("receive_logs", logs, {}, *_ALWAYS, "NOT_FOUND", "PAYLOAD_TOO_LARGE", **otlp)
         },
     }
-
-
-def _get(name: str, summary: str, responses: JsonSchemaValue, **options: Any) -> JsonSchemaValue:
-    return {"get": {"summary": summary, "operationId": name, **options, "responses": responses}}
-
-
-def _success(content: JsonSchemaValue) -> JsonSchemaValue:
-    return {"200": {"description": "Success", "content": content}}
-
-
-def _status(value: str) -> JsonSchemaValue:
-    status = {"type": "string", "enum": [value]}
-    return _success(_json({"type": "object", "required": ["status"], "properties": {"status": status}}))
-
-
-def _refusals(*codes: str, also: Mapping[str, JsonSchemaValue] | None = None) -> JsonSchemaValue:
-    content = {**_json(_REFUSED), **(also or {})}
-    return {str(STATUS_OF[code]): {"description": code, "content": content} for code in codes}

@@ -187,7 +187,8 @@ def lock(connection: Connection, account_id: str) -> None:
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Return the settings of an account in their API form."""
-    return get(connection, account_id).settings
+    known: dict[str, Any] = connection.scalars(select(accounts.c.settings).filter_by(id=account_id)).one()
+    return known
 
 
 def general(connection: Connection, account_id: str) -> dict[str, str]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from promptlift.schema.basis import Basis
 
+    Of = Callable[[Table], ColumnElement[bool]]
+
 # Maximum sets of issues read per model and topic, the most frequent first. Only a model that invents a new
 # name for everything comes close to this.
 ISSUE_SETS = 20_000
@@ -252,8 +254,9 @@ def failures_by_turns(
 ) -> list[tuple[int, int, int]]:
     """Return, for each number of user turns, how many conversations ended after it and how many of these failed."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
+    statement = _judged(conversation_turns, "user_turns", "failed", _of_prompt, whole=False)
     return [
-        (turns, int(reached), int(failed)) for turns, reached, failed in connection.execute(_turns(), wanted)
+        (turns, int(reached), int(failed)) for turns, reached, failed in connection.execute(statement, wanted)
     ]
 
 
@@ -261,7 +264,8 @@ def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
     """Count ended judged conversations, and those with a completed task, for every living prompt."""
-    found = connection.execute(_fleet(whole=since is None), {"account": account_id, **_bounds(since)})
+    statement = _judged(conversation_sums, "prompt_id", "task_completed", _of_living, whole=since is None)
+    found = connection.execute(statement, {"account": account_id, **_bounds(since)})
     return {prompt_id: (int(judged), int(completed)) for prompt_id, judged, completed in found}
 
 
@@ -305,9 +309,7 @@ def _bounds(since: int | None) -> dict[str, int]:
     return {} if since is None else {"since": since, "day": -(-since // clock.DAY) * clock.DAY}
 
 
-def _counted(
-    table: Table, columns: Sequence[str], of: Callable[[Table], ColumnElement[bool]], *, whole: bool
-) -> Subquery:
+def _counted(table: Table, columns: Sequence[str], of: Of, *, whole: bool) -> Subquery:
     """Return the counts of a period: those of its full days, and each conversation that started before them."""
     days = select(*(table.c[name] for name in columns)).where(
         table.c.account_id == bindparam("account"), of(table)
@@ -364,26 +366,11 @@ def _issue_sets(*, whole: bool, of_prompt: bool) -> Select[Any]:
 
 
 @cache
-def _turns() -> Select[Any]:
-    some = _counted(conversation_turns, ("user_turns", "judged", "failed"), _of_prompt, whole=False)
-    judged = func.sum(some.c.judged)
-    return (
-        select(some.c.user_turns, judged, func.sum(some.c.failed))
-        .group_by(some.c.user_turns)
-        .having(judged > 0)
-        .order_by(some.c.user_turns)
-    )
-
-
-@cache
-def _fleet(*, whole: bool) -> Select[Any]:
-    some = _counted(conversation_sums, ("prompt_id", "judged", "task_completed"), _of_living, whole=whole)
-    judged = func.sum(some.c.judged)
-    return (
-        select(some.c.prompt_id, judged, func.sum(some.c.task_completed))
-        .group_by(some.c.prompt_id)
-        .having(judged > 0)
-    )
+def _judged(table: Table, key: str, done: str, of: Of, *, whole: bool) -> Select[Any]:
+    """Count judged conversations, and some of them, by a column."""
+    some = _counted(table, (key, "judged", done), of, whole=whole)
+    by, judged = some.c[key], func.sum(some.c.judged)
+    return select(by, judged, func.sum(some.c[done])).group_by(by).having(judged > 0).order_by(by)
 
 
 _OF_PROMPTS = (

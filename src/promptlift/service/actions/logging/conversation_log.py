@@ -20,10 +20,16 @@ import orjson
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.actions.access import refusal_of
-from promptlift.service.actions.logging.content import changed_columns, facts_columns
-from promptlift.service.actions.logging.entries import Entry, Logged, LookAgain, Update
+from promptlift.service.actions.logging.entries import (
+    Entry,
+    Logged,
+    LookAgain,
+    Update,
+    changed_columns,
+    facts_columns,
+)
 from promptlift.service.actions.logging.states import FormerStates, at_its_state
-from promptlift.service.errors import ApiException, not_found, quota
+from promptlift.service.errors import ApiException, invalid_state, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import (
     IntegrityError,
@@ -315,8 +321,7 @@ def _apply(
     if raw == before.content:  # also when the request is repeated because its answer was lost
         raw = None
     elif body.if_content_hash not in (None, _content_hash(before)):
-        return ApiException(
-            "INVALID_STATE",
+        return invalid_state(
             "The content of the conversation has changed in the meantime; read it again before you change it",
         )
     given = {"status": body.status, "source_id": body.source_id}
@@ -398,9 +403,7 @@ def _as_logged(updated: Outcome) -> Outcome:
 
 
 def _changes_too_often() -> ApiException:
-    return ApiException(
-        "INVALID_STATE", "The conversation changes too often to be updated; log it again later"
-    )
+    return invalid_state("The conversation changes too often to be updated; log it again later")
 
 
 def _is_unavailable(outcome: Outcome) -> bool:

@@ -17,7 +17,7 @@ from promptlift.schema.insights import (
 )
 from promptlift.schema.settings import BusinessSettings
 from promptlift.service import clock
-from promptlift.service.actions.account import exclusions_of
+from promptlift.service.actions.conversations import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.actions.views.issues import costliest, find_issues
 from promptlift.service.actions.views.prompt_insights import days_between, insights_view, read_period

@@ -21,7 +21,7 @@ from promptlift.schema.insights import (
 )
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.service import clock
-from promptlift.service.actions.account import exclusions_of
+from promptlift.service.actions.conversations import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.call import Call, answers
 from promptlift.service.insights.lexicon.steps import NO_SIGN

@@ -8,7 +8,7 @@ import pytest
 
 from promptlift.schema.model import from_wire_time
 from promptlift.service import clock
-from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.entries import accept
 from promptlift.service.errors import ApiException
 
 
