@@ -22,7 +22,6 @@ from promptlift.service.async_http import EventLoopThread, OpenedConnections, pr
 from promptlift.service.net.addresses import UnusableUrl, is_public, numeric_addresses, read_url
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     Resolve = Callable[[str, int], Awaitable[list[str]]]
@@ -132,8 +131,6 @@ class GuardedClient:
     def __init__(self, *, allow_private: bool, resolve: Resolve | None = None) -> None:
         self._allow_private = allow_private
         self._resolve = resolve or _look_up
-        self._network = _CheckedNetwork(self._addresses)
-        self._idle: list[httpcore.AsyncHTTPConnection] = []
         self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
     def send(self, request: GuardedRequest) -> GuardedReply:
@@ -252,10 +249,9 @@ class GuardedClient:
     ) -> GuardedReply:
         # Half of the remaining time for each address: the next one may answer.
         extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened.note}
-        connection = await self._connection_to(url.origin)
         async with (
             opened,
-            connection.stream(
+            self._pool.stream(
                 request.method, url, headers=headers, content=request.content or None, extensions=extensions
             ) as response,
         ):
@@ -264,43 +260,25 @@ class GuardedClient:
             else:
                 deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
                 content, whole = b"", await _drained(response)
-        await self._keep(connection)
         found: dict[str, str] = {}
         for name, value in response.headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             found[key] = f"{found[key]}, {text}" if key in found else text
         return GuardedReply(response.status, found, content, whole)
 
-    async def _connection_to(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
-        """Return an idle connection, or one that connects with its first request.
-
-        An httpcore pool polls the sockets of all idle connections for every request.
-        """
-        while (kept := next((one for one in self._idle if one.can_handle_request(origin)), None)) is not None:
-            self._idle.remove(kept)
-            if not kept.has_expired():
-                return kept
-            await kept.aclose()
-        return httpcore.AsyncHTTPConnection(
-            origin,
-            ssl_context=self._certificates,
+    @cached_property
+    def _pool(self) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(),  # with those of SSL_CERT_FILE
+            max_connections=None,
+            max_keepalive_connections=KEPT_CONNECTIONS,
             keepalive_expiry=IDLE_SECONDS,
-            network_backend=self._network,
+            network_backend=_CheckedNetwork(self._addresses),
         )
 
-    async def _keep(self, connection: httpcore.AsyncHTTPConnection) -> None:
-        if connection.is_idle():
-            self._idle.append(connection)
-        while len(self._idle) > KEPT_CONNECTIONS:
-            await self._idle.pop(0).aclose()
-
-    @cached_property
-    def _certificates(self) -> ssl.SSLContext:
-        return httpx.create_ssl_context()  # with those of SSL_CERT_FILE
-
     async def _close_idle(self) -> None:
-        while self._idle:
-            await self._idle.pop().aclose()
+        if "_pool" in self.__dict__:
+            await self._pool.aclose()
 
 
 class _CheckedNetwork(httpcore.AnyIOBackend):
