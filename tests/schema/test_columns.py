@@ -50,19 +50,6 @@ def test_the_kind_comes_from_the_annotation_and_the_path_from_the_wire():
     assert (columns["part_count"].unit, columns["part_count"].meaning) == ("pieces", "How many there are.")
 
 
-def test_one_field_can_be_another_column_in_another_table():
-    share = [
-        column
-        for table in ("things", "others", "more")
-        for column in table_columns(Thing, table)
-        if "share" in column.name
-    ]
-    assert [(column.name, column.unit, column.meaning) for column in share] == [
-        ("share_pct", "percent", "Share of all."),
-        ("share", "", "A share."),
-    ]
-
-
 def test_leading_columns_come_first_and_computed_ones_last_and_each_once():
     computed = [TableColumn("a", "text"), TableColumn("b", "text")]
     columns = table_columns(Part, "parts", computed=computed, first=["b"])

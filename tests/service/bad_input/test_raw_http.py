@@ -50,29 +50,6 @@ def is_well(wire):
     return wire.ask("GET", "/account").status == 200
 
 
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"\x00" * 1_000,
-        b"GET /" + b"a" * 200_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000 + b"\r\n",
-        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
-        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST /api/v1/prompts HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 500,
-        (
-            b"GET /api/v1/account HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        ),
-    ],
-    ids=lambda raw: repr(raw[:40]),
-)
-def test_garbage_is_refused_or_dropped_and_the_service_goes_on(wire, garbage):
-    status = status_of(talk(wire, garbage, hang_up=True))
-    assert status is None or 400 <= status < 500
-    assert is_well(wire)
-
-
 GET = b"GET /api/v1/account HTTP/1.1\r\nHost: x\r\n"
 POST = b"POST /api/v1/prompts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
 LONG = b"y" * 33_554_432
@@ -82,6 +59,8 @@ LONG = b"y" * 33_554_432
     "sent",
     [
         b"hello\r\n\r\n",
+        b"\x00" * 1_000,
+        b"POST /api/v1/prompts HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         b"GET /api/v1/account HTTP/9.9\r\n\r\n",
         b"FOO /api/v1/account HTTP/1.1\r\nHost: x\r\n\r\n",
         GET + b"X-Name: a\x00b\r\n\r\n",
@@ -127,16 +106,6 @@ def test_a_body_that_never_comes_to_its_end_is_let_go(wire):
 
 def chunked(*chunks):
     return b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
-
-
-def test_a_body_in_chunks_without_a_length_is_read(wire):
-    body = json.dumps({"name": "in chunks", "content": "c", "llmModel": "gpt-4o"}).encode()
-    head = f"POST /api/v1/prompts HTTP/1.1\r\n{HEAD}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-    received = talk(wire, head, chunked(body[:5], body[5:6], body[6:]))
-    assert status_of(received) == 201
-    prompt_id = json.loads(received.partition(b"\r\n\r\n")[2])["id"]
-    assert wire.get(f"/prompts/{prompt_id}")["name"] == "in chunks"
-    assert wire.ask("DELETE", f"/prompts/{prompt_id}").status == 200
 
 
 def test_chunks_without_a_length_are_bounded_too(wire):
