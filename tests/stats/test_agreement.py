@@ -40,6 +40,14 @@ def test_kappa_is_that_of_a_case_worked_by_hand():
     assert low < kappa < high
 
 
+def test_the_interval_of_kappa_covers_it_as_often_as_it_says():
+    shares = [0.45, 0.1, 0.05, 0.4]
+    true = (0.85 - (0.55 * 0.5 + 0.45 * 0.5)) / 0.5
+    drawn = np.random.default_rng(1).multinomial(150, shares, 600).reshape(-1, 2, 2)
+    ends = [kappa_interval(counts, 0.9)[1:] for counts in drawn]
+    assert 0.87 < np.mean([low <= true <= high for low, high in ends]) < 0.93
+
+
 def test_what_cannot_be_told_is_said():
     everyone_says_yes = krippendorff_alpha([[3, 0]] * 5)
     assert np.isnan(everyone_says_yes.alpha)
