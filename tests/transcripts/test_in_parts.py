@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import json
 import random
 
@@ -132,29 +131,6 @@ def test_no_more_than_a_part_is_held(tmp_path, monkeypatch, layout):
         path.write_text("[" + ",\n".join(lines) + "]")
     with memory_below(8 * MB):
         assert sum(len(part.conversations) for part in transcripts.read_in_parts(path)) == count
-
-
-def test_where_rows_are_mixed_the_first_conversation_does_not_hold_all_others(written, monkeypatch):
-    """Its last row is the last of the file; what is complete is not kept until then."""
-    monkeypatch.setattr("promptlift.transcripts.rows._WAITING_CHARS", 300)
-    monkeypatch.setattr(collector, "PART", 5)
-    first, *others = table(100)
-    path = written("a.csv", csv_text([first, *others[1:], others[0]]))
-    parts = [[one.source_id for one in part.conversations] for part in transcripts.read_in_parts(path)]
-    names = list(itertools.chain(*parts))
-    assert sorted(names) == sorted(f"c{number}" for number in range(100))
-    assert names.index("c0") > 70
-    whole = {one.source_id: one for one in transcripts.read(path).conversations}
-    assert json.loads(whole["c0"].content)["messages"][1]["content"] == "Hello 1"
-    assert (whole["c0"].metadata["kind"], whole["c0"].prompt_name) == ("k0", "p0")
-
-
-def test_rows_that_are_mixed_too_far_are_refused(written, monkeypatch):
-    monkeypatch.setattr("promptlift.transcripts.rows._HELD_CHARS", 400)
-    reading = transcripts.read(written("a.csv", csv_text(table(100, mixed=5))))
-    ((problem,)) = reading.problems
-    assert "Sort the table by conversation" in problem.message
-    assert len(transcripts.read(written("b.csv", csv_text(table(100)))).conversations) == 100
 
 
 def test_a_part_says_which_prompts_the_whole_table_names(written, monkeypatch):

@@ -106,8 +106,8 @@ def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_l
         (5, "the row has 5 cells, the header has 3"),
         (6, "the row has no conversation_id; it is left out"),
         (7, "not a CSV row: ',' expected after '\"'"),
-        (10, "message 1 has 200000 bytes; the limit is 102400"),
         (11, "not a CSV row: ',' expected after '\"'"),
+        (10, "message 1 has 200000 bytes; the limit is 102400"),
         (3, "the row has the role 'ghost'"),
     ]
     assert reading.problems[-1].message.endswith("; conversation a is left out")

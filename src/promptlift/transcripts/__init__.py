@@ -377,8 +377,7 @@ def _read_records(
             _READERS_OF_RECORDS[found]([one], collector)
             yield found
     elif found == "rows":
-        del records, first
-        for _ in read_rows(lambda: unpaged(_few(opened(), most)), collector):
+        for _ in read_rows(records, collector):
             yield found
     elif file.stat().st_size > _WHOLE_FILE_BYTES:
         collector.problem(None, _TOO_LARGE)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import pickle
 import re
-from collections import Counter, OrderedDict, deque
+import sqlite3
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import Boundary
-from promptlift.schema.limits import CONTENT_BYTES, KB, MESSAGES, NAME_CHARS
+from promptlift.schema.limits import CONTENT_BYTES, MESSAGES, NAME_CHARS
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import (
     TOO_LONG,
@@ -24,7 +29,7 @@ from promptlift.transcripts.helpdesk import plain
 from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from promptlift.transcripts.sources import Record
 
@@ -75,18 +80,12 @@ NEEDED: Final = "a role column (such as role or speaker) and a text column (such
 # Columns with one value per conversation, or with another meaning.
 _OF_ALL: Final = ("prompt", "prompt_version")
 _LONG: Final = 1_000
-# Maximum characters of conversations waiting for an earlier one, and of all held conversations.
-_WAITING_CHARS: Final = 16 * 1024 * KB
-_HELD_CHARS: Final = 1024 * 1024 * KB
-_TOO_MIXED: Final = (
-    f"the rows of more than {_HELD_CHARS // KB // 1024 // 1024} GB of conversations are mixed, and the rest is not read. Sort the "
-    "table by conversation, or split it into files of whole conversations, and import it again"
-)
 _ALL_OF_ONE: Final = (
     f"the first {{:,}} rows are all of one conversation{{}}, which may have {MESSAGES} messages; the rest is "
     "not read. Specify the column that identifies conversations: --column conversation=NAME"
 )
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
+_OF_CONVERSATION: Final = ("model", "status", "company", "start", "title", *_METADATA)
 _NO_CONVERSATION: Final = (
     "No column identifies the conversation of a row (such as conversation_id); all rows are one conversation."
 )
@@ -119,11 +118,6 @@ class Columns:
         name = self.of.get(what)
         return None if name is None else row.get(name)
 
-    def conversation_of(self, row: dict[str, Any]) -> str | None:
-        """Return the name of a row's conversation."""
-        name = self.get(row, "conversation")
-        return None if name is None else str(name)
-
 
 def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
     """Return the columns specified by the user.
@@ -141,125 +135,65 @@ def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Row:
-    """The messages of one row, and their sort key."""
-
-    turns: list[ParsedMessage]
-    order: float | None
-
-
-@dataclass(slots=True)
-class _Thread:
-    """The rows of one conversation in the order of the file.
-
-    Attributes
-    ----------
-    size
-        Characters of its messages.
-    is_whole
-        Whether all of its rows have been read.
-    """
+    """What one row says: its messages, their sort key, and the cells that are of the conversation; or why it is unreadable."""
 
     line: int
-    rows: list[_Row] = field(default_factory=list)
-    count: int = 0
-    size: int = 0
-    is_whole: bool = False
-    models: Counter[str] = field(default_factory=Counter)
+    turns: list[ParsedMessage] = field(default_factory=list)
+    order: float | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     others: dict[str, Any] = field(default_factory=dict)
-    fault: tuple[int, str] | None = None
-
-    def add(self, row: _Row) -> None:
-        """Add a row, unless the conversation exceeds the limit: then none of it is held any longer."""
-        self.rows.append(row)
-        self.count += len(row.turns)
-        self.size += sum(len(turn.content) for turn in row.turns)
-        if self.count > MESSAGES or self.size > CONTENT_BYTES:
-            self.refuse(self.line, TOO_MANY if self.count > MESSAGES else TOO_LONG)
-
-    def refuse(self, line: int, reason: str) -> None:
-        """Leave the conversation out."""
-        self.fault = line, reason
-        self.rows.clear()
-        self.size = 0
+    fault: str | None = None
 
 
-class _OtherColumns:
-    """Columns that do not describe messages: those with one value per conversation are its metadata."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._varying: set[str] = set()
-
-    def take(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
-        """Record the unknown cells of a row."""
-        for name, cell in _unknown_cells(row, columns):
-            self._counts[name] += 1
-            if name not in self._varying and not self._fits(name, cell, columns, thread):
-                self._varying.add(name)
-
-    def again(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
-        """Store the cells of a row on the second reading of a table."""
-        for name, cell in _unknown_cells(row, columns):
-            if name not in self._varying:
-                self._fits(name, cell, columns, thread)
-
-    @staticmethod
-    def _fits(name: str, cell: Any, columns: Columns, thread: _Thread) -> bool:
-        """Return whether a cell may apply to the whole conversation; the first value is stored."""
-        plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
-        if isinstance(plain_cell, str) and len(plain_cell) > _LONG and name != columns.of.get("prompt"):
-            return False
-        return not isinstance(cell, dict | list) and thread.others.setdefault(name, plain_cell) == plain_cell
-
-    def of(self, thread: _Thread) -> dict[str, Any]:
-        """Return the values of the columns for a conversation."""
-        return {name: cell for name, cell in thread.others.items() if name not in self._varying}
-
-    def varies(self, name: str | None) -> bool:
-        """Return whether a column has several values in a conversation."""
-        return name in self._varying
-
-    def drop(self, collector: Collector) -> None:
-        """Count the cells of columns that vary by message."""
-        for name in self._counts:
-            if name in self._varying:
-                collector.drop(name, self._counts[name])
-
-
-def _unknown_cells(row: dict[str, Any], columns: Columns) -> Iterator[tuple[str, Any]]:
-    """Yield the non-empty cells in columns of unknown meaning, and in those of the prompt."""
-    for name, cell in row.items():
-        if name not in columns.known and is_something(cell) and cell not in ("[]", "{}"):
-            yield name, cell
-
-
-class _Survey:
-    """Facts about a whole table that are needed before writing one of its conversations.
+class _Table:
+    """The rows of a table, sorted by conversation in a temporary database, so that it may be larger than the memory.
 
     Attributes
     ----------
     columns
         Columns of the row with most of them, ``None`` if there are no rows.
-    others
-        The columns of unknown meaning.
     """
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = given
-        # The number of the last row of each conversation, by the hash of its name: if two names collide, the
-        # conversation that ends first is merely held until the other one ends.
-        self._last: dict[int, int] = {}
+    def __init__(self, collector: Collector) -> None:
         self.columns: Columns | None = None
-        self.others = _OtherColumns()
+        self._collector = collector
+        # The number of the first row of each conversation.
+        self._places: dict[str | None, int] = {}
+        # Cells of columns of unknown meaning, and the columns that vary by message.
+        self._counts: Counter[str] = Counter()
+        self._varying: set[str] = set()
+        self._file = sqlite3.connect("", check_same_thread=False)
+        self._file.execute("PRAGMA journal_mode = OFF")
+        self._file.execute(
+            "CREATE TABLE rows (place INTEGER, number INTEGER, row BLOB, PRIMARY KEY (place, number)) WITHOUT ROWID"
+        )
 
-    def take(self, number: int, row: dict[str, Any]) -> Columns:
-        """Record a row by its number, and return its columns."""
-        columns = _columns_of(row, self._given)
+    def close(self) -> None:
+        """Delete the database."""
+        self._file.close()
+
+    def add(self, number: int, line: int, row: dict[str, Any]) -> None:
+        """Add a row by its number."""
+        collector = self._collector
+        columns = _columns(tuple(row), tuple(collector.columns.items()))
         if self.columns is None or len(columns.of) > len(self.columns.of):
             self.columns = columns
-        self._last[hash(columns.conversation_of(row))] = number
-        return columns
+        missing = [name for what, name in collector.columns.items() if what not in columns.of]
+        if missing:
+            collector.note(
+                f"There is no column {', '.join(missing)}; the columns are {', '.join(map(str, row))}."
+            )
+        if _is_internal(row, columns):
+            collector.drop("rows that the customer did not see")
+            return
+        name = columns.get(row, "conversation")
+        name = str(name) if is_something(name) and not isinstance(name, dict | list) else None
+        if name is None and "conversation" in self.columns.of:
+            self._nameless(line)
+            return
+        place = self._places.setdefault(name, number)
+        known = pickle.dumps(self._read(line, row, columns))
+        self._file.execute("INSERT INTO rows VALUES (?, ?, ?)", (place, number, known))
 
     def check(self, number: int) -> None:
         """Stop reading if all rows so far belong to one conversation, far exceeding its limit.
@@ -269,166 +203,136 @@ class _Survey:
         TooMuchError
             The limit is exceeded; the message explains what to do.
         """
-        if len(self._last) == 1 and number >= ONE_CONVERSATION:
-            named = None if self.columns is None else self.columns.of.get("conversation")
-            how = "" if named is None else f" by {named}"
-            raise TooMuchError(_ALL_OF_ONE.format(number, how))
+        if len(self._places) == 1 and number >= ONE_CONVERSATION and self.columns is not None:
+            named = self.columns.of.get("conversation")
+            raise TooMuchError(_ALL_OF_ONE.format(number, "" if named is None else f" by {named}"))
 
-    def is_last(self, number: int, name: str | None) -> bool:
-        """Return whether this is the last row of its conversation."""
-        return number >= self._last.get(hash(name), number)
+    def _nameless(self, line: int) -> None:
+        assert self.columns is not None  # noqa: S101
+        self._collector.problem(line, f"the row has no {self.columns.of['conversation']}; it is left out")
+
+    def _read(self, line: int, row: dict[str, Any], columns: Columns) -> _Row:
+        found = _Row(line, order=_number(columns.get(row, "order")))
+
+        def refuse(reason: str) -> None:
+            found.fault = reason
+
+        with Boundary(refuse):
+            found.turns = _turns(row, columns, self._collector)
+        cells = ((what, columns.get(row, what)) for what in _OF_CONVERSATION)
+        found.fields = {what: cell for what, cell in cells if is_something(cell)}
+        for name, cell in row.items():
+            if name not in columns.known and is_something(cell) and cell not in ("[]", "{}"):
+                self._counts[name] += 1
+                plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
+                long = isinstance(plain_cell, str) and len(plain_cell) > _LONG
+                if isinstance(cell, dict | list) or (long and name != columns.of.get("prompt")):
+                    self._varying.add(name)
+                else:
+                    found.others[name] = plain_cell
+        return found
+
+    def conversations(self) -> Iterator[tuple[str | None, list[_Row]]]:
+        """Yield the conversations in the order of their first rows, with no more rows than a conversation may have."""
+        names = {place: name for name, place in self._places.items()}
+        stored = self._file.execute("SELECT place, row FROM rows ORDER BY place, number")
+        for place, group in itertools.groupby(stored, key=itemgetter(0)):
+            rows: list[_Row] = []
+            count = 0
+            for _, row in group:
+                rows.append(pickle.loads(row))  # noqa: S301 - written above
+                count += len(rows[-1].turns)
+                if count > MESSAGES or len(rows) > ONE_CONVERSATION:
+                    break
+            yield names[place], rows
+
+    def finish(self) -> None:
+        """Leave out rows without a conversation, and find the columns that vary by message."""
+        if self.columns is not None and "conversation" not in self.columns.of:
+            self._collector.note(_NO_CONVERSATION)
+        elif None in self._places:
+            place = (self._places.pop(None),)
+            nameless = "SELECT row FROM rows WHERE place = ? ORDER BY number"
+            for (row,) in self._file.execute(nameless, place).fetchall():
+                self._nameless(pickle.loads(row).line)  # noqa: S301
+            self._file.execute("DELETE FROM rows WHERE place = ?", place)
+        if self._counts:
+            self._survey()
+
+    def _survey(self) -> None:
+        """Find the columns that vary by message, and the prompts that the conversations name."""
+        prompts: set[Any] = set()
+        for _, rows in self.conversations():
+            firsts: dict[str, Any] = {}
+            for row in rows:
+                self._varying |= {
+                    name for name, cell in row.others.items() if firsts.setdefault(name, cell) != cell
+                }
+            if not any(row.fault for row in rows):
+                prompts.add(_prompt_of(firsts, self.columns)[1])
+        of_all = self.columns is None or self.columns.of.get("prompt") not in self._varying
+        self._collector.expect_prompts(prompts if of_all else [None])
+        for name, count in self._counts.items():
+            if name in self._varying:
+                self._collector.drop(name, count)
+
+    def others_of(self, rows: list[_Row]) -> dict[str, Any]:
+        """Return the cells that apply to a whole conversation."""
+        return {
+            name: cell
+            for row in reversed(rows)
+            for name, cell in row.others.items()
+            if name not in self._varying
+        }
 
 
-def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Iterator[None]:
+def read_rows(records: Iterable[Record], collector: Collector) -> Iterator[None]:
     """Read rows and add one conversation per id, in the order of their first rows.
-
-    The table is first scanned to find where each conversation ends and which columns apply to conversations,
-    so that only incomplete conversations are held. If the rows of many conversations are interleaved, some
-    are added before others that began earlier.
-
-    Parameters
-    ----------
-    read
-        Opens the table, and returns its rows from the first one.
 
     Yields
     ------
     None
         Whenever conversations were added.
     """
-    survey = _surveyed(read, collector)
     left_out: list[tuple[int, str]] = []
-    for name, thread in _threads(read(), collector, survey, survey.others.again):
-        if thread.fault is not None:
-            what = "the conversation" if name is None else f"conversation {name}"
-            line, message = thread.fault
-            left_out.append((line, f"{message}; {what} is left out"))
-            continue
-        conversation = None
-        with collector.boundary(thread.line):
-            conversation = _conversation(name, thread, survey, collector)
-        if conversation is not None:
-            collector.add(conversation)
-            yield
+    with contextlib.closing(_Table(collector)) as table:
+        for number, (line, row) in enumerate(collector.objects(records, "row")):
+            with collector.boundary(line):
+                table.add(number, line, row)
+            table.check(number)
+        table.finish()
+        for name, rows in table.conversations():
+            fault = _fault_of(rows)
+            if fault is not None:
+                what = "the conversation" if name is None else f"conversation {name}"
+                left_out.append((fault[0], f"{fault[1]}; {what} is left out"))
+                continue
+            conversation = None
+            with collector.boundary(rows[0].line):
+                conversation = _conversation(name, rows, table, collector)
+            if conversation is not None:
+                collector.add(conversation)
+                yield
     for line, message in left_out:  # after problems of rows
         collector.problem(line, message)
 
 
-def _surveyed(read: Callable[[], Iterable[Record]], collector: Collector) -> _Survey:
-    """Read a table once, or twice if it has columns of unknown meaning."""
-    survey, others = _Survey(collector.columns), False
-    scratch = _scratch(collector)
-    for number, (line, row) in enumerate(scratch.objects(read(), "row")):
-        with scratch.boundary(line):
-            columns = survey.take(number, row)
-            others = others or any(True for _ in _unknown_cells(row, columns))
-        survey.check(number)
-    if others:
-        prompts: set[Any] = set()
-        for _, thread in _threads(read(), _scratch(collector), survey, survey.others.take):
-            if thread.fault is None:
-                prompts.add(_prompt_of(thread.others, survey.columns)[1])
-        is_of_all = survey.columns is None or not survey.others.varies(survey.columns.of.get("prompt"))
-        collector.expect_prompts(prompts if is_of_all else [None])
-        survey.others.drop(collector)
-    return survey
-
-
-def _scratch(collector: Collector) -> Collector:
-    """Return a throw-away collector, because a later reading of the same table reports the same."""
-    return Collector(collector.file, columns=collector.columns, roles=collector.roles)
-
-
-def _threads(
-    records: Iterable[Record],
-    collector: Collector,
-    survey: _Survey,
-    take_others: Callable[[dict[str, Any], Columns, _Thread], None],
-) -> Iterator[tuple[str | None, _Thread]]:
-    """Yield the conversations of a table, each with its rows, as soon as they are complete."""
-    threads: OrderedDict[str | None, _Thread] = OrderedDict()
-    ended: deque[str | None] = deque()
-    columns: Columns | None = None
-    held = waiting = 0
-    for number, (line, row) in enumerate(collector.objects(records, "row")):
-        name = None
-        with collector.boundary(line):
-            before, columns = columns, _columns_of(row, collector.columns)
-            if columns is not before:
-                _check_given(columns, row, collector)
-            name = columns.conversation_of(row)
-            size = threads[name].size if name in threads else 0
-            thread = _take(threads, line, row, columns, survey.columns or columns, collector)
-            if thread is not None:
-                held += thread.size - size
-                take_others(row, columns, thread)
-        if name in threads and survey.is_last(number, name):
-            threads[name].is_whole = True
-            waiting += threads[name].size
-            ended.append(name)
-        # In the order in which they began, as long as few wait for an incomplete one.
-        while threads and (waiting > _WAITING_CHARS or next(iter(threads.values())).is_whole):
-            name = next(iter(threads)) if next(iter(threads.values())).is_whole else ended.popleft()
-            if (thread := threads.pop(name, None)) is not None:
-                held -= thread.size
-                waiting -= thread.size
-                yield name, thread
-        if held > _HELD_CHARS:
-            raise TooMuchError(_TOO_MIXED)
-    yield from threads.items()
-
-
-def _columns_of(row: dict[str, Any], given: Mapping[str, str]) -> Columns:
-    """Return the columns of a row, which are usually those of the previous row."""
-    return _columns(tuple(row), tuple(given.items()))
+def _fault_of(rows: list[_Row]) -> tuple[int, str] | None:
+    """Return why a conversation is left out: without one of its messages it would be a different one."""
+    count = size = 0
+    for row in rows:
+        if row.fault is not None:
+            return row.line, row.fault
+        count += len(row.turns)
+        size += sum(len(turn.content) for turn in row.turns)
+        if count > MESSAGES or size > CONTENT_BYTES:
+            return rows[0].line, TOO_MANY if count > MESSAGES else TOO_LONG
+    return None
 
 
 @lru_cache(maxsize=64)
 def _columns(names: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> Columns:
     return Columns(names, dict(given))
-
-
-def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
-    """Report columns specified by the user that do not exist."""
-    missing = [name for what, name in collector.columns.items() if what not in columns.of]
-    if missing:
-        collector.note(
-            f"There is no column {', '.join(missing)}; the columns are {', '.join(map(str, row))}."
-        )
-
-
-def _take(
-    threads: dict[str | None, _Thread],
-    line: int,
-    row: dict[str, Any],
-    columns: Columns,
-    of_table: Columns,
-    collector: Collector,
-) -> _Thread | None:
-    """Add a row to its conversation and return the conversation, ``None`` if the row is left out."""
-    name = columns.get(row, "conversation")
-    if "conversation" in of_table.of and (not is_something(name) or isinstance(name, dict | list)):
-        collector.problem(line, f"the row has no {of_table.of['conversation']}; it is left out")
-        return None
-    if "conversation" not in of_table.of:
-        collector.note(_NO_CONVERSATION)
-    if _is_internal(row, columns):
-        collector.drop("rows that the customer did not see")
-        return None
-    thread = threads.setdefault(columns.conversation_of(row), _Thread(line))
-    if thread.fault is not None:
-        return thread
-    # Without one of its messages it would be a different conversation.
-    with Boundary(lambda reason: thread.refuse(line, reason)):
-        thread.add(_Row(_turns(row, columns, collector), _number(columns.get(row, "order"))))
-    model = columns.get(row, "model")
-    if isinstance(model, str) and model:
-        thread.models[model] += 1
-    for what in ("status", "company", "start", "title", *_METADATA):
-        cell = columns.get(row, what)
-        if is_something(cell) and (what != "start" or "start" not in thread.fields):
-            thread.fields[what] = cell
-    return thread
 
 
 def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
@@ -459,19 +363,22 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
 
 
 def _conversation(
-    name: str | None, thread: _Thread, survey: _Survey, collector: Collector
+    name: str | None, rows: list[_Row], table: _Table, collector: Collector
 ) -> ParsedConversation:
-    fields, others = thread.fields, survey.others.of(thread)
-    text, prompt, version = _prompt_of(others, survey.columns)
+    fields = {what: cell for row in rows for what, cell in row.fields.items()}
+    start = next((row.fields["start"] for row in rows if "start" in row.fields), None)
+    models = Counter(model for row in rows if isinstance(model := row.fields.get("model"), str))
+    others = table.others_of(rows)
+    text, prompt, version = _prompt_of(others, table.columns)
     return ParsedConversation(
-        [turn for row in _in_order(thread.rows, collector) for turn in row.turns],
-        thread.line,
+        [turn for row in _in_order(rows, collector) for turn in row.turns],
+        rows[0].line,
         source_id=name,
         status=fields.get("status"),
-        llm_model=thread.models.most_common(1)[0][0] if thread.models else None,
+        llm_model=models.most_common(1)[0][0] if models else None,
         company_name=fields.get("company"),
         metadata={**others, **{what: fields[what] for what in _METADATA if what in fields}},
-        started_at=collector.time(fields.get("start"), "start"),
+        started_at=collector.time(start, "start"),
         system_prompt=text,
         prompt_name=prompt,
         prompt_version=version,
