@@ -71,29 +71,6 @@ def test_tables_are_those_of_the_service_whatever_happened_there(tmp_path, kind,
 
 
 @pytest.mark.slow
-def test_a_second_read_asks_only_for_what_differs(tmp_path):
-    with ForeignService() as service:
-        service.fill(400)
-        lift = workspace(service)
-        lift.conversations(insights=True)
-        whole = len(service.seen)
-        assert whole > 400
-        lift = workspace(service, snapshot=tmp_path)
-        lift.pull()
-        service.rows[300].update(hasInsights=False)
-        service.fill(3)
-        service.seen.clear()
-        found = lift.conversations(insights=True)
-        # The pages of the list, the three that are new, prompts and optimizations; names of prompts.
-        assert len(service.seen) <= 400 / 100 + 5 + 3
-        assert found["sentiment"].notna().sum() == 402
-        assert found.attrs["promptlift"]["requests"] <= len(service.seen)
-        service.seen.clear()
-        lift.conversations(insights=True)
-        assert len(service.seen) <= 400 / 100 + 1
-
-
-@pytest.mark.slow
 def test_where_the_service_says_what_changed_a_read_of_nothing_new_takes_three_requests(tmp_path):
     with StampingService(honours=LISTED) as service:
         service.fill(1000)

@@ -222,30 +222,6 @@ def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened,
     assert set(table["prompt"]) >= {"Sales"}
 
 
-def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
-    ours.pull(tmp_path)
-    some = list(ours.conversations("Sales")["conversation_id"][:3])
-    before = promptlift.open_snapshot(tmp_path).conversations(insights=True).set_index("conversation_id")
-    ours.client.conversations.update(
-        some[0], content="User: Something else?\nAssistant: Yes.", status="abandoned"
-    )
-    ours.client.conversations.regenerate_insights(some[1])
-    wait_until(
-        lambda: (
-            ours.client.conversations.insights(some[1]).created_at > before.loc[some[1], "insights_at"]
-            and ours.client.conversations.get(some[0]).has_insights
-        ),
-        what="new insights",
-    )
-    manifest = ours.pull(tmp_path).manifest
-    assert manifest.requests <= 10
-    opened = promptlift.open_snapshot(tmp_path)
-    pd.testing.assert_frame_equal(opened.conversations(insights=True), ours.conversations(insights=True))
-    after = opened.conversations(insights=True, content=True).set_index("conversation_id")
-    assert after.loc[some[0], "content"].startswith("User: Something else?")
-    assert after.loc[some[1], "insights_at"] > before.loc[some[1], "insights_at"]
-
-
 def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours, tmp_path):
     ours.pull(tmp_path)
     some = list(ours.conversations("Sales")["conversation_id"][3:6])

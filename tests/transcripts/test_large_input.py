@@ -186,19 +186,6 @@ def test_lines_that_never_close_their_quotes_are_read_a_few_times_at_most(monkey
 
 
 @pytest.mark.slow
-def test_an_endless_cell_of_a_csv_file_is_bounded(tmp_path):
-    path = holes(
-        tmp_path / "a.csv", f'{ROWS}a,user,hi\nb,user,"{"a" * 1_000}'.encode(), 100 * MB, b'"\nc,user,hi\n'
-    )
-    with memory_below(100 * MB):
-        reading = transcripts.read(path)
-    assert [c.source_id for c in reading.conversations] == ["a", "c"]
-    ((line, message),) = problems(reading)
-    assert line == 3
-    assert message.startswith(f"the row {LONG}")
-
-
-@pytest.mark.slow
 def test_rows_of_one_conversation_without_end_are_not_held(tmp_path):
     rows = b"a,user,the same again and again and again and again and again\n" * 1_000
     path = packed(tmp_path / "a.csv.gz", ROWS.encode(), (rows, 10), b"b,user,hi\n")

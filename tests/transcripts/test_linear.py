@@ -9,8 +9,7 @@ import pytest
 
 from promptlift import transcripts
 from promptlift.transcripts import json_layouts
-from support.spans import request, span
-from support.stranger_records import AT, RECORDS
+from support.stranger_records import AT
 
 pytestmark = pytest.mark.slow
 
@@ -71,44 +70,17 @@ def answer(number):
     return {"request": {"model": "m", "input": "Hi"}, "response": about}
 
 
-def numbers(count):
-    return {f"k{at}": at for at in range(count)}
-
-
 def page_of_tickets(count):
     tickets = [{"id": at, "comments": [{"author_id": at, "body": "Hi"}]} for at in range(count)]
     return {"tickets": tickets, "users": [{"id": at, "role": "end-user"} for at in range(count)]}
 
 
-def trace(count):
-    whole = RECORDS["mlflow"](1)
-    whole["data"]["spans"] *= count
-    whole["info"]["tags"] = numbers(count)
-    return whole
-
-
-def numbered(number):
-    asked = {f"gen_ai.prompt.{at}.content": "x" for at in range(number)}
-    return request(span(1, {"gen_ai.request.model": "m", **asked}))
-
-
-def inspected(number):
-    log = RECORDS["inspect"](1)
-    return {**log, "samples": log["samples"] * number}
-
-
 SHAPES = {
     "chatgpt, nodes": ("chatgpt", lambda n: [tree(n, branches=n)]),
-    "structured, metadata": ("structured", lambda n: [{"messages": [HI], "metadata": numbers(n), **numbers(n)}]),
     "zendesk, users": ("zendesk", lambda n: [page_of_tickets(n)]),
     "rows, mixed": ("rows", lambda n: [{**HI, "conversation_id": f"c{at % (n // 3)}", "x": at} for at in range(n)]),
-    "rows, columns": ("rows", lambda n: [{**HI, "conversation_id": f"c{at}", f"x{at}": at} for at in range(n)]),
-    "langfuse, session": ("langfuse", lambda n: [observation(at, traceId=f"t{at}", sessionId="s") for at in range(n)]),
     "langfuse, traces": ("langfuse", lambda n: [observation(at, traceId=f"t{at}") for at in range(n)]),
-    "otlp, numbered": ("otlp", lambda n: [numbered(n)]),
-    "mlflow, spans": ("mlflow", lambda n: [trace(n)]),
     "openai-responses, chain": ("openai-responses", lambda n: [answer(at) for at in range(n)]),
-    "inspect, samples": ("inspect", lambda n: [inspected(n)]),
 }  # fmt: skip
 
 
