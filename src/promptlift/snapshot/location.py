@@ -7,7 +7,7 @@ import os
 import posixpath
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from promptlift.atomic_write import atomic_write
 from promptlift.errors import MissingExtra, SnapshotDamaged, SnapshotError
@@ -38,48 +38,8 @@ def _named(path: str) -> Iterator[None]:
         raise damaged({path: f"unreadable: {error.strerror}"}) from None
 
 
-class Location(Protocol):
-    """The files of a snapshot; their paths are relative to it, with ``/``, and nothing outside it is ever opened."""
-
-    @property
-    def place(self) -> Path | str:
-        """The folder, or the address."""
-
-    def read(self, path: str) -> bytes:
-        """Return a whole file.
-
-        Raises
-        ------
-        FileNotFoundError
-            The file does not exist.
-        SnapshotDamaged
-            It is not a file in the folder, or cannot be read.
-        """
-
-    def write(self, path: str, data: bytes) -> None:
-        """Write a complete file: readers see all of it or its previous content."""
-
-    def remove_unfinished(self, path: str) -> None:
-        """Remove leftovers of a file from killed writers."""
-
-    def exists(self, path: str) -> bool:
-        """Return whether a file, or a folder with files, exists."""
-
-    def paths(self, folder: str) -> list[str]:
-        """Return all files below a folder, in order."""
-
-    def remove(self, paths: Sequence[str]) -> None:
-        """Remove files; missing ones are ignored."""
-
-    def remove_folder(self, folder: str) -> None:
-        """Remove a folder with all its files."""
-
-    def stamp(self, path: str) -> tuple[int, object]:
-        """Return the size of a file, and a mark that changes with its content, without reading it."""
-
-
 class LocalFolder:
-    """A local folder.
+    """A local folder. Paths of files are relative to it, with ``/``, and nothing outside it is ever opened.
 
     Parameters
     ----------
@@ -112,18 +72,26 @@ class LocalFolder:
         return found
 
     def read(self, path: str) -> bytes:
-        """Return a whole file."""
+        """Return a whole file.
+
+        Raises
+        ------
+        FileNotFoundError
+            The file does not exist.
+        SnapshotDamaged
+            It is not a file in the folder, or cannot be read.
+        """
         with _named(path):
             return self.file(path).read_bytes()
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file under a temporary name and rename it."""
+        """Write a complete file: readers see all of it or its previous content."""
         target = self.file(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(target, data)
 
     def remove_unfinished(self, path: str) -> None:
-        """Remove the temporary files."""
+        """Remove leftovers of a file from killed writers."""
         target = self.place / path
         for one in target.parent.glob(f".{target.name}.*.part"):
             one.unlink(missing_ok=True)
@@ -157,7 +125,7 @@ class LocalFolder:
         shutil.rmtree(self.place / folder, ignore_errors=True)
 
     def stamp(self, path: str) -> tuple[int, object]:
-        """Return size, times and inode."""
+        """Return the size of a file, and a mark that changes with its content, without reading it."""
         with _named(path):
             found = self.file(path).stat()
         return found.st_size, (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
@@ -190,10 +158,10 @@ class RemoteFolder:
             raise SnapshotError(f"{address} is not an address that fsspec supports: {error}.") from error
         self.place = address.rstrip("/")
         self.options = dict(options)
-        self._root = str(root).rstrip("/")
+        self.root = str(root).rstrip("/")
 
     def _at(self, path: str) -> str:
-        return posixpath.join(self._root, path) if path else self._root
+        return posixpath.join(self.root, path) if path else self.root
 
     def read(self, path: str) -> bytes:
         """Return a whole object."""
@@ -224,7 +192,7 @@ class RemoteFolder:
         """Return all objects below a folder."""
         self.system.invalidate_cache()
         found = self.system.find(self._at(folder))
-        root = self._root.lstrip("/")
+        root = self.root.lstrip("/")
         return sorted(one.lstrip("/").removeprefix(root).lstrip("/") for one in found)
 
     def remove(self, paths: Sequence[str]) -> None:
@@ -242,6 +210,9 @@ class RemoteFolder:
         self.system.invalidate_cache()
         found = self.system.info(self._at(path))
         return found["size"], repr(sorted(found.items()))
+
+
+Location = LocalFolder | RemoteFolder
 
 
 def location_of(

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from promptlift.errors import ConfigError, MissingExtra
+from promptlift.snapshot.location import RemoteFolder
+from promptlift.snapshot.manifest import NO_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,53 +23,32 @@ __all__ = ["Engine", "scan"]
 
 Engine = Literal["duckdb", "polars", "spark"]
 
-# Folders of Hive partitions, and their name for a missing value.
+# Folders of Hive partitions.
 _PARTITIONS: Final = ("prompt_id", "month")
-_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _TEXT, _TRUTH, _TIME = pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
-_MENTION: Final = {"conversation_id": _TEXT, "prompt_id": _TEXT, "started_at": _TIME, "month": _TEXT}
 # Columns of a table without files, so that an analysis of an empty table finds them.
-_LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
+_LEAST: Final[dict[str, dict[pa.DataType, tuple[str, ...]]]] = {
     "conversations": {
-        "conversation_id": _TEXT,
-        "prompt_id": _TEXT,
-        "prompt": _TEXT,
-        "status": _TEXT,
-        "has_insights": _TRUTH,
-        "created_at": _TIME,
-        "started_at": _TIME,
-        "llm_model": _TEXT,
-        "task_completed": _TRUTH,
-        "sentiment": _TEXT,
-        "sentiment_score": pa.float64(),
-        "month": _TEXT,
+        _TEXT: ("conversation_id", "prompt_id", "prompt", "status", "llm_model", "sentiment", "month"),
+        _TRUTH: ("has_insights", "task_completed"),
+        _TIME: ("created_at", "started_at"),
+        pa.float64(): ("sentiment_score",),
     },
-    "issues": {**_MENTION, "title": _TEXT, "severity": _TEXT},
-    "topics": {**_MENTION, "topic": _TEXT},
+    "issues": {_TEXT: ("conversation_id", "prompt_id", "month", "title", "severity"), _TIME: ("started_at",)},
+    "topics": {_TEXT: ("conversation_id", "prompt_id", "month", "topic"), _TIME: ("started_at",)},
     "labels": {
-        "conversation_id": _TEXT,
-        "prompt_id": _TEXT,
-        "question": _TEXT,
-        "value": _TEXT,
-        "labeller": _TEXT,
-        "labelled_at": _TIME,
-        "chance": pa.float64(),
-        "draw_id": _TEXT,
-        "optimization_id": _TEXT,
-        "label_id": _TEXT,
+        _TEXT: (
+            *("conversation_id", "prompt_id", "question", "value", "labeller", "draw_id"),
+            *("optimization_id", "label_id"),
+        ),
+        _TIME: ("labelled_at",),
+        pa.float64(): ("chance",),
     },
     "verdicts": {
-        "conversation_id": _TEXT,
-        "prompt_id": _TEXT,
-        "prompt": _TEXT,
-        "status": _TEXT,
-        "judge": _TEXT,
-        "judge_version": pa.int64(),
-        "verdict": _TRUTH,
-        "analyser": _TEXT,
-        "started_at": _TIME,
-        "created_at": _TIME,
-        "month": _TEXT,
+        _TEXT: ("conversation_id", "prompt_id", "prompt", "status", "judge", "analyser", "month"),
+        pa.int64(): ("judge_version",),
+        _TRUTH: ("verdict",),
+        _TIME: ("started_at", "created_at"),
     },
 }
 # Columns used only by pulls: the order of the list, and the digest for detecting changes.
@@ -137,27 +118,16 @@ def scan(
     found = read(place, wanted, table, connection, storage_options or {})
     if not wanted or not _partitioned(wanted):
         return found
-    return _FINISH[engine](found, None if prompts is None else dict(prompts), connection)
+    return _FINISH[engine](found, None if prompts is None else dict(prompts))
 
 
 def _is_address(root: str) -> bool:
     return "://" in root
 
 
-def _file_system(root: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the file system of an address and the path in it."""
-    try:
-        from fsspec.core import url_to_fs  # noqa: PLC0415  (an extra)
-
-        system, path = url_to_fs(root, **options)
-    except ImportError as error:
-        raise MissingExtra(f"Reading {root.partition('://')[0]}:// addresses", "s3") from error
-    return system, str(path)
-
-
 def _empty(table: str) -> pa.Table:
-    least = _LEAST.get(table, {"conversation_id": _TEXT})
-    return pa.schema(list(least.items())).empty_table()
+    least = _LEAST.get(table, {_TEXT: ("conversation_id",)})
+    return pa.schema([(name, kind) for kind, names in least.items() for name in names]).empty_table()
 
 
 def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
@@ -168,7 +138,7 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
     connection = duckdb.default_connection() if connection is None else connection
     if not files:
         return connection.from_arrow(_empty(table))
-    place = _registered(connection, *_file_system(root, options)) if _is_address(root) else f"{root}/"
+    place = _registered(connection, RemoteFolder(root, options)) if _is_address(root) else f"{root}/"
     # A star in the name of a folder is not a pattern: only the listed files are read.
     paths = ", ".join(_quoted(re.sub(r"[*?[]", r"[\g<0>]", f"{place}{path}")) for path in files)
     # The partition values are texts: a month is not a date, and an id of digits not a number.
@@ -180,7 +150,7 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
     return connection.sql(f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {hive})")  # noqa: S608  (quoted)
 
 
-def _registered(connection: Any, system: Any, path: str) -> str:
+def _registered(connection: Any, at: RemoteFolder) -> str:
     """Register a folder of a file system with a DuckDB connection, and return the prefix of its paths there.
 
     A connection identifies a file system by name, so each has its own name, which allows two stores, or one
@@ -188,12 +158,12 @@ def _registered(connection: Any, system: Any, path: str) -> str:
     """
     from fsspec.implementations.dirfs import DirFileSystem  # noqa: PLC0415  (an extra)
 
-    folder = DirFileSystem(path=path, fs=system)
+    folder = DirFileSystem(path=at.root, fs=at.system)
     name = f"folder-{hash(folder):x}"
     if not connection.filesystem_is_registered(name):
         # The name is an attribute of the class, used to parse addresses.
         kind = type("NamedFolder", (DirFileSystem,), {"protocol": name})
-        connection.register_filesystem(kind(path=path, fs=system))
+        connection.register_filesystem(kind(path=at.root, fs=at.system))
     return f"{name}://"
 
 
@@ -213,7 +183,8 @@ def _in_polars(root: str, files: Sequence[str], table: str, connection: Any, opt
         raise MissingExtra("engine='polars'", "polars") from error
     if not files:
         return pl.LazyFrame(_empty(table))
-    system, path = _file_system(root, options) if _is_address(root) else (None, root)
+    at = RemoteFolder(root, options) if _is_address(root) else None
+    system, path = (None, root) if at is None else (at.system, at.root)
     scans = []
     for schema, group in _by_schema(path, files, system):
         for place, paths in _by_partition(group).items():
@@ -275,9 +246,7 @@ def _together(parts: Sequence[Any]) -> Any:
     mixed = {name for name, found in kinds.items() if len(found) > 1}
     whole = None
     for part in parts:
-        texts = {
-            f"{name}": functions.col(f"`{name}`").cast("string") for name in part.columns if name in mixed
-        }
+        texts = {name: functions.col(f"`{name}`").cast("string") for name in part.columns if name in mixed}
         columns = [texts.get(name, functions.col(f"`{name}`")).alias(name) for name in part.columns]
         part = part.select(*columns)  # noqa: PLW2901  (the same rows)
         whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
@@ -298,18 +267,15 @@ def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ..
     for path in files:
         pairs = [part.partition("=") for part in path.split("/")[:-1]]
         place = tuple(
-            (name, None if value == _NO_VALUE else unquote(value)) for name, sign, value in pairs if sign
+            (name, None if value == NO_VALUE else unquote(value)) for name, sign, value in pairs if sign
         )
         groups[place].append(path)
     return groups
 
 
-def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+def _finish_duckdb(found: Any, prompts: dict[str, str] | None) -> Any:
     """Drop columns used only by pulls, and add the names of prompts."""
-    import duckdb  # noqa: PLC0415  (an extra)
-
-    connection = duckdb.default_connection() if connection is None else connection
-    own = [_identifier(name) for name in _OWN if name in found.columns]
+    own = [name for name in _OWN if name in found.columns]
     kept = f"* EXCLUDE ({', '.join(own)})" if own else "*"
     if prompts is None or "prompt" in found.columns:
         return found.select(kept) if own else found
@@ -320,13 +286,8 @@ def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) 
     return found.select(f"{kept}, element_at({named}, prompt_id)[1] AS prompt")
 
 
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+def _finish_polars(found: Any, prompts: dict[str, str] | None) -> Any:
     """Drop columns used only by pulls, and add the names of prompts."""
-    del connection
     import polars as pl  # noqa: PLC0415  (an extra)
 
     columns = found.collect_schema().names()
@@ -337,9 +298,8 @@ def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) 
     return found.with_columns(named.alias("prompt"))
 
 
-def _finish_spark(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+def _finish_spark(found: Any, prompts: dict[str, str] | None) -> Any:
     """Drop columns used only by pulls, and add the names of prompts."""
-    del connection
     from pyspark.sql import functions  # noqa: PLC0415  (an extra)
 
     found = found.drop(*(name for name in _OWN if name in found.columns))

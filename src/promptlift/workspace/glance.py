@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.pages import list_page
-from promptlift.client.reads.quick import ask_quickly, time_limit
+from promptlift.client.reads.quick import ask_quickly
 from promptlift.client.transport import Call
 from promptlift.errors import ApiError
 from promptlift.schema import endpoints
@@ -131,7 +132,7 @@ def take_glance(transport: Transport, place: str, *, seconds: float = SECONDS) -
     ApiError
         When the prompts cannot be read. An answer of a wrong shape raises whatever it leads to.
     """
-    until = time_limit(seconds)
+    until = time.monotonic() + seconds
     scheme = transport.config.scheme
     calls = [
         Call.to(endpoints.PROMPTS_LIST, scheme, query={"limit": 100, "include_completion": True}),

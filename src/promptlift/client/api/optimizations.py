@@ -1,4 +1,4 @@
-"""Endpoints of optimizations, their variants and their simulated conversations."""
+"""Endpoints of optimizations, their variants, reviews, simulated conversations and personas, and of the log of actions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from typing import Any
 
-    from promptlift.schema.optimizations import ApplyAnswer, Optimization, StopAnswer, Variant
-    from promptlift.schema.pages import Page
-    from promptlift.schema.simulations import Simulation
+    from promptlift.schema.optimizations import (
+        ApplyAnswer,
+        Optimization,
+        StopAnswer,
+        Variant,
+        VariantReview,
+    )
+    from promptlift.schema.pages import Done, Page
+    from promptlift.schema.prompts import Action, UndoAnswer
+    from promptlift.schema.simulations import Persona, Simulation
 
 
 class Optimizations(Group):
@@ -103,3 +110,64 @@ class Optimizations(Group):
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
         """Stop an optimization; its measurements stay."""
         return self._send(endpoints.OPTIMIZATIONS_STOP, optimization_id, **given(reason=reason, note=note))
+
+
+class Reviews(Group):
+    """Reviews of variants. The embedded service supports them; others may not."""
+
+    def get(self, optimization_id: str) -> Page[VariantReview]:
+        """Return the reviews of the variants of an optimization."""
+        return self._send(endpoints.REVIEWS_GET, optimization_id)
+
+    def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
+        """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; omitted fields stay unchanged."""
+        return self._send(endpoints.REVIEWS_UPDATE, optimization_id, variant_id=variant_id, **fields)
+
+
+class Actions(Group):
+    """The log of actions. The embedded service supports it; others may not."""
+
+    def list(
+        self,
+        *,
+        prompt_id: str | None = None,
+        optimization_id: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[Action]:
+        """Return one page of actions, newest first."""
+        return self._send(
+            endpoints.ACTIONS_LIST,
+            prompt_id=prompt_id,
+            optimization_id=optimization_id,
+            limit=limit,
+            offset=offset,
+        )
+
+    def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
+        """Restore the text from before an action, byte for byte."""
+        return self._send(endpoints.ACTIONS_UNDO, action_id, **given(note=note))
+
+
+class Personas(Group):
+    """Personas that talk in simulated conversations. The embedded service supports them; others may not."""
+
+    def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[Persona]:
+        """Return one page of personas: the account's own, then those of the library."""
+        return self._send(endpoints.PERSONAS_LIST, limit=limit, offset=offset)
+
+    def create(self, *, name: str, description: str) -> Persona:
+        """Add a persona to the account."""
+        return self._send(endpoints.PERSONAS_CREATE, name=name, description=description)
+
+    def get(self, persona_id: str) -> Persona:
+        """Return one persona."""
+        return self._send(endpoints.PERSONAS_GET, persona_id)
+
+    def update(self, persona_id: str, **fields: Any) -> Persona:
+        """Change ``name`` or ``description`` of a persona of the account."""
+        return self._send(endpoints.PERSONAS_UPDATE, persona_id, **fields)
+
+    def delete(self, persona_id: str) -> Done:
+        """Delete a persona of the account."""
+        return self._send(endpoints.PERSONAS_DELETE, persona_id)

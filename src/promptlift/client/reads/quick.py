@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.retry import RetryPolicy
@@ -50,8 +49,3 @@ def ask_quickly(transport: Transport, calls: Sequence[Call], *, until: float) ->
                 raise error
             answers[place] = data if error is None else error
     return answers
-
-
-def time_limit(seconds: float) -> float:
-    """Return the time of the monotonic clock after some seconds."""
-    return time.monotonic() + seconds
