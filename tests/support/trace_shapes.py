@@ -27,16 +27,11 @@ STEPS = [(ASKED, CALLED, 0), (AGAIN, ANSWER, 2)]
 
 
 def completion(message):
+    other = {"index": 1, "message": {"role": "assistant", "content": "Another answer"}}
     return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "model": "gpt-4o-2024-08-06",
-        "choices": [
-            {"index": 0, "message": message, "finish_reason": "stop"},
-            {"index": 1, "message": {"role": "assistant", "content": "Another answer"}},
-        ],
-        "usage": USAGE,
-    }
+        "id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o-2024-08-06", "usage": USAGE,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}, other],
+    }  # fmt: skip
 
 
 def request(messages):
@@ -57,22 +52,15 @@ def nanoseconds(second):
 def mlflow_span(number, kind, *, failed=False, parent="AAAA", **attributes):
     """A span of version 3; every attribute is JSON, texts too."""
     return {
-        "trace_id": "aOD+39wVzhJNwSN7eeZrDQ==",
-        "span_id": f"span{number}=",
-        "parent_span_id": parent,
+        "trace_id": "aOD+39wVzhJNwSN7eeZrDQ==", "span_id": f"span{number}=", "parent_span_id": parent,
         "name": "support" if parent is None else "step",
-        "start_time_unix_nano": nanoseconds(number),
-        "end_time_unix_nano": nanoseconds(number + 1),
-        "events": [],
+        "start_time_unix_nano": nanoseconds(number), "end_time_unix_nano": nanoseconds(number + 1),
         "status": {"code": "STATUS_CODE_ERROR" if failed else "STATUS_CODE_OK", "message": "no ERROR at all"},
         "attributes": {
-            "mlflow.traceRequestId": '"tr-1"',
-            "mlflow.spanType": json.dumps(kind),
-            "mlflow.spanLogLevel": "20",
+            "mlflow.traceRequestId": '"tr-1"', "mlflow.spanType": json.dumps(kind), "mlflow.spanLogLevel": "20",
             **{f"mlflow.{name}": json.dumps(value) for name, value in attributes.items()},
         },
-        "links": [],
-    }
+    }  # fmt: skip
 
 
 SPANS = [
@@ -97,53 +85,38 @@ SPANS = [
 ]
 MLFLOW_3 = {
     "info": {
-        "trace_id": "tr-1",
-        "trace_location": {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": "1"}},
-        "request_time": moment(0),
-        "state": "OK",
+        "trace_id": "tr-1", "request_time": moment(0), "state": "OK", "execution_duration_ms": 23,
         "trace_metadata": {
-            "mlflow.user": "root",
-            "mlflow.trace.session": "s-1",
-            "mlflow.trace.user": "u-1",
+            "mlflow.user": "root", "mlflow.trace.session": "s-1", "mlflow.trace.user": "u-1",
             "mlflow.trace_schema.version": "3",
         },
         "tags": {"mlflow.traceName": "support", "shop": "north"},
-        "assessments": [
-            {"assessment_name": "correct", "feedback": {"value": True}, "source": {"source_type": "CODE"}}
-        ],
-        "execution_duration_ms": 23,
+        "assessments": [{"assessment_name": "correct", "feedback": {"value": True}}],
     },
     "data": {"spans": SPANS},
-}
+}  # fmt: skip
+
+
+def of_version_2(number, span):
+    return {
+        "name": span["name"], "context": {"span_id": f"0x{number}", "trace_id": "0xab"},
+        "parent_id": None if span["parent_span_id"] is None else "0x0",
+        "start_time": span["start_time_unix_nano"], "end_time": span["end_time_unix_nano"],
+        "status_code": span["status"]["code"].removeprefix("STATUS_CODE_"), "attributes": span["attributes"],
+    }  # fmt: skip
+
+
 MLFLOW_2 = {
     "info": {
-        "request_id": "tr-1",
-        "experiment_id": "1",
-        "timestamp_ms": 1_767_607_200_000,
-        "execution_time_ms": 23,
-        "status": "OK",
-        "request_metadata": MLFLOW_3["info"]["trace_metadata"],
-        "tags": MLFLOW_3["info"]["tags"],
+        "request_id": "tr-1", "timestamp_ms": 1_767_607_200_000, "execution_time_ms": 23, "status": "OK",
+        "request_metadata": MLFLOW_3["info"]["trace_metadata"], "tags": MLFLOW_3["info"]["tags"],
     },
     "data": {
-        "spans": [
-            {
-                "name": span["name"],
-                "context": {"span_id": f"0x{number}", "trace_id": "0xab"},
-                "parent_id": None if span["parent_span_id"] is None else "0x0",
-                "start_time": span["start_time_unix_nano"],
-                "end_time": span["end_time_unix_nano"],
-                "status_code": span["status"]["code"].removeprefix("STATUS_CODE_"),
-                "status_message": "",
-                "attributes": span["attributes"],
-                "events": [],
-            }
-            for number, span in enumerate(SPANS)
-        ],
+        "spans": [of_version_2(number, span) for number, span in enumerate(SPANS)],
         "request": '{"question": "Hi"}',
         "response": json.dumps(HELLO),
     },
-}
+}  # fmt: skip
 
 
 def data_frame(trace):
@@ -169,23 +142,20 @@ def data_frame(trace):
 
 def weave_call(number, name, *, trace="t-1", **more):
     return {
-        "id": f"call-{number}",
-        "project_id": "team/shop",
-        "op_name": f"weave:///team/shop/op/{name}:abc",
-        "display_name": None,
-        "trace_id": trace,
-        "parent_id": "call-9",
-        "thread_id": "s-1",
-        "turn_id": "call-9",
-        "started_at": moment(number),
-        "ended_at": moment(number + 1),
+        "id": f"call-{number}", "project_id": "team/shop", "op_name": f"weave:///team/shop/op/{name}:abc",
+        "trace_id": trace, "parent_id": "call-9", "thread_id": "s-1", "turn_id": "call-9",
+        "started_at": moment(number), "ended_at": moment(number + 1),
         "attributes": {"weave": {"client_version": "0.54.0"}, "shop": "north"},
-        "is_eval": False,
         "wb_user_id": "u-1",
         **more,
-    }
+    }  # fmt: skip
 
 
+COSTS = {"prompt_tokens_total_cost": 0.25, "completion_tokens_total_cost": 0.25}
+SUMMARY = {
+    "usage": {"gpt-4o-2024-08-06": {**USAGE, "requests": 1}},
+    "weave": {"costs": {"gpt-4o-2024-08-06": COSTS}},
+}
 WEAVE = [
     weave_call(9, "support", parent_id=None, inputs={"question": "Hi", "history": []}, output=HELLO),
     *(
@@ -194,17 +164,7 @@ WEAVE = [
             "openai.chat.completions.create",
             inputs={"self": {"client": {"version": "3.54.0"}}, **request(history), "timeout": "NOT_GIVEN"},
             output=completion(answer),
-            summary={
-                "usage": {"gpt-4o-2024-08-06": {**USAGE, "requests": 1}},
-                "weave": {
-                    "costs": {
-                        "gpt-4o-2024-08-06": {
-                            "prompt_tokens_total_cost": 0.25,
-                            "completion_tokens_total_cost": 0.25,
-                        }
-                    }
-                },
-            },
+            summary=SUMMARY,
             attributes={"weave": {"kind": "llm"}, "integration": {"name": "openai"}, "shop": "north"},
         )
         for history, answer, at in STEPS
@@ -218,29 +178,14 @@ WEAVE = [
 
 
 def run(number, kind, name, **more):
+    about = {"session_id": "s-1", "user_id": "u-1", "shop": "north", "ls_method": "traceable"}
     return {
-        "id": f"run-{number}",
-        "name": name,
-        "run_type": kind,
-        "trace_id": "t-1",
-        "parent_run_id": "run-9",
-        "dotted_order": "20260105T100000",
-        "session_name": "default",
-        "start_time": moment(number),
-        "end_time": moment(number + 1),
+        "id": f"run-{number}", "name": name, "run_type": kind, "trace_id": "t-1", "parent_run_id": "run-9",
+        "session_name": "default", "start_time": moment(number), "end_time": moment(number + 1),
         "tags": ["web"],
-        "extra": {
-            "metadata": {
-                "session_id": "s-1",
-                "user_id": "u-1",
-                "shop": "north",
-                "ls_method": "traceable",
-                "LANGSMITH_TRACING": "true",
-            },
-            "runtime": {"sdk": "langsmith-py"},
-        },
+        "extra": {"metadata": {**about, "LANGSMITH_TRACING": "true"}, "runtime": {"sdk": "langsmith-py"}},
         **more,
-    }
+    }  # fmt: skip
 
 
 def counted(at):
@@ -280,18 +225,11 @@ def numbered(prefix, messages):
 
 def phoenix_span(number, kind, name="ChatCompletion", *, failed=False, parent="span-9", **attributes):
     return {
-        "id": f"U3Bhbjo{number}",
-        "name": name,
-        "context": {"trace_id": "t-1", "span_id": f"span-{number}"},
-        "span_kind": kind,
-        "parent_id": parent,
-        "start_time": moment(number),
-        "end_time": moment(number + 1),
+        "id": f"U3Bhbjo{number}", "name": name, "context": {"trace_id": "t-1", "span_id": f"span-{number}"},
+        "span_kind": kind, "parent_id": parent, "start_time": moment(number), "end_time": moment(number + 1),
         "status_code": "ERROR" if failed else "OK",
-        "status_message": "",
         "attributes": {"openinference.span.kind": kind, "session.id": "s-1", "user.id": "u-1", **attributes},
-        "events": [],
-    }
+    }  # fmt: skip
 
 
 PHOENIX = {
@@ -333,25 +271,12 @@ PHOENIX = {
 
 def observation(number, kind="GENERATION", **more):
     return {
-        "id": f"o-{number}",
-        "traceId": "t-1",
-        "projectId": "p",
-        "parentObservationId": "o-9",
-        "type": kind,
-        "name": "chat",
-        "level": "DEFAULT",
-        "startTime": moment(number),
-        "endTime": moment(number + 1),
-        "environment": "default",
-        "sessionId": "s-1",
-        "userId": "u-1",
-        "traceName": "support",
-        "tags": ["web"],
-        "metadata": {"shop": "north"},
-        "input": None,
-        "output": None,
+        "id": f"o-{number}", "traceId": "t-1", "projectId": "p", "parentObservationId": "o-9", "type": kind,
+        "name": "chat", "level": "DEFAULT", "startTime": moment(number), "endTime": moment(number + 1),
+        "environment": "default", "sessionId": "s-1", "userId": "u-1", "traceName": "support",
+        "tags": ["web"], "metadata": {"shop": "north"}, "input": None, "output": None,
         **more,
-    }
+    }  # fmt: skip
 
 
 LANGFUSE = {
@@ -378,40 +303,17 @@ LANGFUSE = {
 
 # Helicone
 
+HELICONE_PROPERTIES = {"Helicone-Session-Id": "s-1", "Helicone-Session-Name": "support", "shop": "north"}
 HELICONE = [
     {
-        "response_id": f"res-{at}",
-        "response_created_at": moment(at + 1),
-        "response_status": 200,
-        "request_id": f"req-{at}",
-        "request_created_at": moment(at),
-        "request_path": "https://api.openai.com/v1/chat/completions",
-        "request_body": request(history),
-        "response_body": completion(answer),
-        "request_user_id": "u-1",
-        "request_properties": {
-            "Helicone-Session-Id": "s-1",
-            "Helicone-Session-Name": "support",
-            "shop": "north",
-        },
-        "request_model": "gpt-4o",
-        "response_model": "gpt-4o-2024-08-06",
-        "model_override": None,
-        "provider": "OPENAI",
-        "delay_ms": 1000,
-        "time_to_first_token": None,
-        "total_tokens": 11,
-        "prompt_tokens": 9,
-        "completion_tokens": 2,
-        "prompt_id": None,
-        "feedback_rating": True,
-        "signed_body_url": "https://example.com",
-        "country_code": "FR",
-        "scores": {"useful": 1},
-        "costUSD": 0.5,
-        "properties": {},
-        "model": "gpt-4o",
-        "cost": 500_000_000,
+        "response_id": f"res-{at}", "response_created_at": moment(at + 1), "response_status": 200,
+        "request_id": f"req-{at}", "request_created_at": moment(at),
+        "request_body": request(history), "response_body": completion(answer), "request_user_id": "u-1",
+        "request_properties": HELICONE_PROPERTIES, "properties": {},
+        "request_model": "gpt-4o", "response_model": "gpt-4o-2024-08-06", "model_override": None,
+        "provider": "OPENAI", "delay_ms": 1000, "total_tokens": 11, "prompt_tokens": 9, "completion_tokens": 2,
+        "prompt_id": None, "feedback_rating": True, "signed_body_url": "https://example.com",
+        "country_code": "FR", "scores": {"useful": 1}, "costUSD": 0.5, "model": "gpt-4o", "cost": 500_000_000,
     }
     for history, answer, at in STEPS
-]
+]  # fmt: skip

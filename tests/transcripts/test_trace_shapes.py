@@ -87,16 +87,11 @@ def test_assessments_scores_and_feedback_are_metadata(written):
     ):
         (found,) = transcripts.read(written(*FILES[name][1:])).conversations
         assert found.metadata[key] == value
+    score = {"name": "useful", "value": 1, "stringValue": "True", "dataType": "BOOLEAN"}
     trace = {
-        "id": "t-1",
-        "timestamp": moment(0),
-        "name": "support",
-        "input": None,
-        "output": None,
-        "htmlPath": "/t-1",
-        "observations": LANGFUSE["data"],
-        "scores": [{"name": "useful", "value": 1, "stringValue": "True", "dataType": "BOOLEAN"}],
-    }
+        "id": "t-1", "timestamp": moment(0), "name": "support", "input": None, "output": None, "htmlPath": "/t-1",
+        "observations": LANGFUSE["data"], "scores": [score],
+    }  # fmt: skip
     (found,) = transcripts.read(written("a.json", trace)).conversations
     assert found.metadata["score.useful"] == "True"
 
@@ -112,21 +107,11 @@ def test_a_session_that_only_the_run_around_the_calls_names_holds_them(written, 
 
 def test_a_call_of_the_responses_api_keeps_its_instructions_at_the_beginning(written, said):
     """Its answer repeats the instructions of the request."""
+    text = {"type": "output_text", "text": HELLO, "annotations": []}
     answer = {
-        "id": "resp_1",
-        "object": "response",
-        "model": "gpt-4o-2024-08-06",
-        "instructions": SYSTEM,
-        "output": [
-            {
-                "id": "msg_1",
-                "type": "message",
-                "role": "assistant",
-                "status": "completed",
-                "content": [{"type": "output_text", "text": HELLO, "annotations": []}],
-            }
-        ],
-    }
+        "id": "resp_1", "object": "response", "model": "gpt-4o-2024-08-06", "instructions": SYSTEM,
+        "output": [{"id": "msg_1", "type": "message", "role": "assistant", "content": [text]}],
+    }  # fmt: skip
     asked = {
         "model": "gpt-4o",
         "instructions": SYSTEM,
@@ -136,22 +121,15 @@ def test_a_call_of_the_responses_api_keeps_its_instructions_at_the_beginning(wri
             {"type": "function_call_output", "call_id": "c", "output": "it"},
         ],
     }
+    span = mlflow_span(1, "LLM", spanInputs=asked, spanOutputs=answer)
+    with_instructions = [{"role": "system", "content": SYSTEM}, *asked["input"]]
     calls = {
         "weave": [weave_call(1, "openai.responses.create", inputs=asked, output=answer)],
-        "mlflow": [
-            {
-                **MLFLOW_3,
-                "data": {"spans": [mlflow_span(1, "LLM", spanInputs=asked, spanOutputs=answer)]},
-            }
-        ],
+        "mlflow": [{**MLFLOW_3, "data": {"spans": [span]}}],
         "langsmith": [run(1, "llm", "ChatOpenAI", inputs=asked, outputs=answer)],
         "helicone": [{**HELICONE[0], "request_body": asked, "response_body": answer}],
         # The wrapper of Langfuse puts the instructions first.
-        "langfuse": [
-            observation(
-                1, input=[{"role": "system", "content": SYSTEM}, *asked["input"]], output=answer["output"]
-            )
-        ],
+        "langfuse": [observation(1, input=with_instructions, output=answer["output"])],
     }
     for name, records in calls.items():
         reading = transcripts.read(written("a.jsonl", records))
@@ -161,29 +139,15 @@ def test_a_call_of_the_responses_api_keeps_its_instructions_at_the_beginning(wri
 
 
 def test_a_call_of_gemini_is_read_in_a_trace(written, said):
-    asked = {
-        "model": "gemini-2.5-flash",
-        "contents": [
-            {"role": "user", "parts": [{"text": "Hi"}]},
-            {"role": "model", "parts": [{"function_call": {"name": "find", "args": {"q": 1}}}]},
-            {
-                "role": "user",
-                "parts": [{"function_response": {"name": "find", "response": "it"}}],
-            },
-        ],
-        "config": {"system_instruction": SYSTEM, "temperature": 0.1},
-    }
-    answer = {
-        "candidates": [
-            {
-                "content": {
-                    "role": "model",
-                    "parts": [{"text": "hm", "thought": True}, {"text": HELLO, "thought_signature": "x"}],
-                },
-                "finish_reason": "STOP",
-            }
-        ]
-    }
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {"role": "model", "parts": [{"function_call": {"name": "find", "args": {"q": 1}}}]},
+        {"role": "user", "parts": [{"function_response": {"name": "find", "response": "it"}}]},
+    ]
+    config = {"system_instruction": SYSTEM, "temperature": 0.1}
+    asked = {"model": "gemini-2.5-flash", "contents": contents, "config": config}
+    parts = [{"text": "hm", "thought": True}, {"text": HELLO, "thought_signature": "x"}]
+    answer = {"candidates": [{"content": {"role": "model", "parts": parts}, "finish_reason": "STOP"}]}
     call = weave_call(1, "google.genai.models.Models.generate_content", inputs=asked, output=answer)
     reading = transcripts.read(written("a.jsonl", [call]))
     assert [said(found) for found in reading.conversations] == [SAID]

@@ -8,39 +8,36 @@ from promptlift.transcripts.rows import Columns
 from promptlift.transcripts.tables import SEPARATORS, csv_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 __all__ = ["refuse_records", "refuse_text"]
 
 _SHOWN: Final = 12
-_TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
+# What a record is by its fields, of which it has all, or has any of several, and the step that helps.
+_BY_FIELDS: Final[tuple[tuple[tuple[set[str], ...], str], ...]] = (
     (
-        lambda value: {"response_id", "response_status", "request_created_at"} <= value.keys(),
+        ({"response_id", "response_status", "request_created_at"},),
         (
             "requests of Helicone without their answers, as its tables are. Export them again: "
             "npx @helicone/export --format jsonl --include-body"
         ),
     ),
     (
-        lambda value: isinstance(value.get("eval"), dict) and "status" in value,
+        ({"eval", "status"},),
         "the header of an evaluation log of Inspect AI without its samples. Give the .eval file itself",
     ),
     (
-        lambda value: {"traceId", "startTime", "type"} <= value.keys(),
+        ({"traceId", "startTime", "type"},),
         (
             "observations of Langfuse without messages. Also request the field group io from its API: "
             "GET /api/public/v2/observations?fields=basic,io,model,usage,prompt,metadata,trace_context"
         ),
     ),
+    (({"resourceMetrics"},), "metrics of OpenTelemetry, which contain no conversations. Export the spans"),
     (
-        lambda value: "resourceMetrics" in value,
-        "metrics of OpenTelemetry, which contain no conversations. Export the spans",
-    ),
-    (
-        lambda value: (
-            bool({"comments_count", "ticket_form_id"} & value.keys())
-            or {"requester_id", "submitter_id"} <= value.keys()
-            or {"Requester", "Subject", "Status"} <= value.keys()
+        (
+            *({"comments_count"}, {"ticket_form_id"}, {"requester_id", "submitter_id"}),
+            {"Requester", "Subject", "Status"},
         ),
         (
             "tickets of Zendesk without their comments. Add the result of GET /api/v2/tickets/ID/comments to "
@@ -48,26 +45,23 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
         ),
     ),
     (
-        lambda value: value.get("object") in ("thread", "thread.run", "assistant"),
-        "objects of OpenAI's Assistants API without messages. Export the messages of each thread",
-    ),
-    (
-        lambda value: "custom_id" in value,
+        ({"custom_id"},),
         "lines of a batch of OpenAI without bodies. Put its input and output into one file",
     ),
     (
-        lambda value: {"trace_id", "span_id"} <= value.keys() or {"traceId", "spanId"} <= value.keys(),
+        ({"trace_id", "span_id"}, {"traceId", "spanId"}),
         "single spans of a tracing tool. Export them as OTLP JSON (resourceSpans), or with the attributes of OpenInference",
     ),
     (
-        lambda value: {"run_id", "key", "score"} <= value.keys(),
+        ({"run_id", "key", "score"},),
         "feedback of LangSmith, which rates runs. Import the runs; lift.labels.read(FILE, PROMPT) reads the feedback",
     ),
     (
-        lambda value: "annotation_name" in value or {"annotator_kind", "name"} <= value.keys(),
+        ({"annotation_name"}, {"annotator_kind", "name"}),
         "annotations of Phoenix, which rate spans. Import the spans; lift.labels.read(FILE, PROMPT) reads the annotations",
     ),
 )
+_OF_ASSISTANTS: Final = ("thread", "thread.run", "assistant")
 
 
 def refuse_records(values: Iterable[Any]) -> str:
@@ -81,8 +75,10 @@ def refuse_records(values: Iterable[Any]) -> str:
     first = next((value for value in values if isinstance(value, dict)), None)
     if first is None:
         return "the records are not objects. Write each conversation as an object with messages of role and content"
-    for fits, what in _TOOLS:
-        if fits(first):
+    if first.get("object") in _OF_ASSISTANTS:
+        return "these are objects of OpenAI's Assistants API without messages. Export the messages of each thread"
+    for kinds, what in _BY_FIELDS:
+        if any(kind <= first.keys() for kind in kinds):
             return f"these are {what}"
     return _unknown_fields([str(name) for name in first])
 

@@ -8,17 +8,19 @@ from uuid import uuid4
 from pydantic.alias_generators import to_snake
 
 from promptlift.client.api.group import Group
-from promptlift.client.retry import leaves_open
-from promptlift.errors import ApiError, InvalidApiKey
 from promptlift.schema import endpoints
-from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, LoggedConversation, in_requests
-from promptlift.schema.pages import ErrorInfo
+from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, in_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from promptlift.schema.conversations import Conversation, DeletedConversation, LookupAnswer
+    from promptlift.schema.conversations import (
+        Conversation,
+        DeletedConversation,
+        LoggedConversation,
+        LookupAnswer,
+    )
     from promptlift.schema.insights import Insights, RegenerateAnswer
     from promptlift.schema.pages import Page
 
@@ -37,11 +39,11 @@ class Conversations(Group):
         return self._send(endpoints.CONVERSATIONS_CREATE, prompt_id=prompt_id, content=content, **fields)
 
     def log_many(self, conversations: Iterable[Mapping[str, Any]], *, prompt_id: str) -> LoggedAnswer:
-        """Log conversations, a few hundred per request if the service supports it, otherwise one by one.
+        """Log conversations, a few hundred per request. The embedded service supports this; others may not.
 
         Each has ``content`` and any other field of `create`. Those without an idempotency key get one, so
-        that a request can be repeated after a failure. The keys of ``Workspace.log`` also recognize
-        conversations logged before.
+        that a request can be repeated after a failure. ``Workspace.log`` logs to any service, and its keys also
+        recognize conversations logged before.
 
         Returns
         -------
@@ -55,19 +57,8 @@ class Conversations(Group):
         """
         made = [self._checked(one, prompt_id) for one in conversations]
         rows: list[LoggedConversation] = []
-        offered = True
         for group in in_requests(made, _size):
-            if offered:
-                try:
-                    answer = self._send(endpoints.CONVERSATIONS_LOG_MANY, conversations=group)
-                except ApiError as error:
-                    if leaves_open(error) or isinstance(error, InvalidApiKey):
-                        raise
-                    offered = False
-                else:
-                    rows += answer.data
-            if not offered:
-                rows += [self._alone(one) for one in group]
+            rows += self._send(endpoints.CONVERSATIONS_LOG_MANY, conversations=group).data
         for index, row in enumerate(rows):
             row.index = index
         return LoggedAnswer(data=rows)
@@ -77,22 +68,6 @@ class Conversations(Group):
         whole = {"idempotency_key": uuid4().hex, **fields, link: prompt_id}
         self._body(endpoints.CONVERSATIONS_CREATE, ConversationCreate, {**whole, "prompt_id": prompt_id})
         return ConversationCreate.model_validate(whole)
-
-    def _alone(self, one: ConversationCreate) -> LoggedConversation:
-        fields = {name: getattr(one, name) for name in one.model_fields_set}
-        fields["prompt_id"] = fields.pop("agent_id", None) or fields["prompt_id"]
-        try:
-            made = self._send(endpoints.CONVERSATIONS_CREATE, **fields)
-        except ApiError as error:
-            if leaves_open(error) or isinstance(error, InvalidApiKey):
-                raise
-            info = ErrorInfo(code=error.code or "", message=str(error), details=dict(error.details))
-            return LoggedConversation(index=0, created=False, error=info)
-        # unspecified: whether a conversation already existed. If logged one by one, the body does not show
-        # it.
-        return LoggedConversation(
-            index=0, id=made.id, status=made.status, created=True, created_at=made.created_at
-        )
 
     def list(
         self,
