@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections import Counter
@@ -20,25 +21,6 @@ from promptlift.schema.transcript import looks_structured, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-# Fields of a record and their aliases. Records may come from JSON, from Python or from a parsed file.
-_NAMES: Final = {
-    "content": ("content",),
-    "messages": ("messages",),
-    "metadata": ("metadata",),
-    "status": ("status",),
-    "llm_model": ("llm_model", "llmModel"),
-    "company_name": ("company_name", "companyName"),
-    "idempotency_key": ("idempotency_key", "idempotencyKey"),
-    "source_id": ("source_id", "sourceId"),
-    "title": ("title",),
-    "input_tokens": ("input_tokens", "inputTokens"),
-    "output_tokens": ("output_tokens", "outputTokens"),
-    "cost": ("cost",),
-    "latency_ms": ("latency_ms", "latencyMs"),
-    "tool_calls": ("tool_calls", "toolCalls"),
-    "tool_errors": ("tool_errors", "toolErrors"),
-}
 
 # Facts that need not be integers.
 _AMOUNTS: Final = frozenset({"cost", "latency_ms"})
@@ -176,12 +158,16 @@ def _facts(record: Any) -> dict[str, Any]:
         elif name not in _AMOUNTS:
             value = round(value)
         if value != {}:
-            facts[to_camel(name)] = value
+            facts[_camel(name)] = value
     return facts
 
 
+_camel = functools.cache(to_camel)
+
+
 def _value(record: Any, name: str) -> Any:
-    for known in _NAMES[name]:
+    # Records may come from JSON, from Python or from a parsed file.
+    for known in (name, _camel(name)):
         value = record.get(known) if isinstance(record, Mapping) else getattr(record, known, None)
         # A missing cell of a table is NaN or NA, which are not equal to themselves.
         if value is not None and not _is_na(value):
