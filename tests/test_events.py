@@ -15,7 +15,7 @@ import pytest
 
 from promptlift import events
 from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
-from promptlift.frames.events import events_table
+from promptlift.frames import events_table
 from promptlift.schema.webhooks import SAMPLES, sign, verify
 from support.source_tree import ROOT
 

@@ -21,8 +21,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from promptlift import report
+from promptlift.frames import optimizations_table
 from promptlift.frames.edits import edits_table
-from promptlift.frames.optimizations import optimizations_table
 from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
 from promptlift.report.gather import gather

@@ -10,7 +10,8 @@ import pytest
 
 import promptlift
 from promptlift import analysis
-from promptlift.frames import edits_table, optimizations_table, variants_table
+from promptlift.frames import edits_table, optimizations_table
+from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
 from promptlift.report.gather import MAX_OPTIMIZATIONS, gather
 from promptlift.report.period import Window

@@ -1,14 +1,15 @@
-"""Tables: the columns and dtypes of each, built from the API's decoded JSON."""
+"""Tables: the columns and dtypes of each, built from the API's decoded JSON.
+
+``personas_table`` and the like make every table of ``layouts.TABLES`` from the rows that the service sends.
+"""
 
 from __future__ import annotations
 
-from promptlift.frames.benchmarks import (
-    benchmark_arms_table,
-    benchmark_conversations_table,
-    benchmarks_table,
-    scenario_sets_table,
-    scenarios_table,
-)
+from functools import partial
+from typing import Any
+
+from promptlift.frames import layouts
+from promptlift.frames.benchmarks import benchmark_arms_table
 from promptlift.frames.columns import Parts
 from promptlift.frames.conversations.tables import (
     ConversationParts,
@@ -19,128 +20,45 @@ from promptlift.frames.conversations.tables import (
     topics_table,
 )
 from promptlift.frames.edits import edits_table
-from promptlift.frames.events import deliveries_table, events_table, webhooks_table
-from promptlift.frames.judges import judge_runs_table, judges_table, verdicts_table
-from promptlift.frames.layouts import (
-    BENCHMARK_ARMS,
-    BENCHMARK_CONVERSATIONS,
-    BENCHMARKS,
-    CONTENT,
-    CONVERSATIONS,
-    DELIVERIES,
-    EDITS,
-    EVENTS,
-    FLEET,
-    INSIGHT_VALUES,
-    JUDGE_RUNS,
-    JUDGES,
-    MESSAGES,
-    OPTIMIZATIONS,
-    PERSONAS,
-    PRODUCTION_METRICS,
-    PROMPTS,
-    SCENARIO_SETS,
-    SCENARIOS,
-    SIMULATIONS,
-    STEP_FAILURES,
-    TOP_ISSUES,
-    VARIANTS,
-    VERDICTS,
-    VERSIONS,
-    WEBHOOKS,
-    describe_columns,
-)
-from promptlift.frames.optimizations import (
-    actions_table,
-    labels_table,
-    optimizations_table,
-    personas_table,
-    production_metrics_table,
-    review_table,
-    simulations_table,
-    targets_table,
-    versions_table,
-)
+from promptlift.frames.layouts import describe_columns
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     analyser_of,
     basis_of,
-    fleet_table,
     insights_errors,
-    prompts_table,
-    step_failures_table,
-    top_issues_table,
+    make_table,
     usage_table,
     with_prompt_names,
 )
 from promptlift.frames.variants import facts_of, variants_table
 
 __all__ = [
-    "BENCHMARKS",
-    "BENCHMARK_ARMS",
-    "BENCHMARK_CONVERSATIONS",
-    "CONTENT",
-    "CONVERSATIONS",
-    "DELIVERIES",
-    "EDITS",
-    "EVENTS",
-    "FLEET",
-    "INSIGHT_VALUES",
-    "JUDGES",
-    "JUDGE_RUNS",
-    "MESSAGES",
-    "OPTIMIZATIONS",
-    "PERSONAS",
-    "PRODUCTION_METRICS",
-    "PROMPTS",
-    "SCENARIOS",
-    "SCENARIO_SETS",
-    "SIMULATIONS",
-    "STEP_FAILURES",
-    "TOP_ISSUES",
-    "VARIANTS",
-    "VERDICTS",
-    "VERSIONS",
-    "WEBHOOKS",
     "ConversationParts",
     "Parts",
-    "actions_table",
     "analyser_of",
     "basis_of",
     "benchmark_arms_table",
-    "benchmark_conversations_table",
-    "benchmarks_table",
     "conversation_prompts",
     "conversations_table",
-    "deliveries_table",
     "describe_columns",
     "edits_table",
-    "events_table",
     "facts_of",
-    "fleet_table",
     "insights_errors",
     "issues_table",
-    "judge_runs_table",
-    "judges_table",
-    "labels_table",
     "messages_table",
-    "optimizations_table",
-    "personas_table",
-    "production_metrics_table",
-    "prompts_table",
     "records_from",
-    "review_table",
-    "scenario_sets_table",
-    "scenarios_table",
-    "simulations_table",
-    "step_failures_table",
-    "targets_table",
-    "top_issues_table",
     "topics_table",
     "usage_table",
     "variants_table",
-    "verdicts_table",
-    "versions_table",
-    "webhooks_table",
     "with_prompt_names",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return the maker of a table, or the columns of one."""
+    table = name.removesuffix("_table")
+    if name != table and table in layouts.TABLES:
+        return partial(make_table, table)
+    if name.isupper():
+        return getattr(layouts, name)
+    raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""Tables of benchmarks, their arms, their simulated conversations, and scenario sets."""
+"""The arms of a benchmark."""
 
 from __future__ import annotations
 
@@ -8,29 +8,16 @@ import numpy as np
 import pandas as pd
 
 from promptlift.frames.columns import read_table
-from promptlift.frames.layouts import (
-    BENCHMARK_ARMS,
-    BENCHMARK_CONTENT,
-    BENCHMARK_CONVERSATIONS,
-    BENCHMARKS,
-    SCENARIO_SETS,
-    SCENARIOS,
-)
+from promptlift.frames.layouts import BENCHMARK_ARMS
 from promptlift.schema.benchmarks import COST_BASES
 from promptlift.stats.arms import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     Row = dict[str, Any]
-    Table = tuple[pd.DataFrame, dict[str, int]]
 
 _PERCENT = ("taskCompletion", "taskCompletionLow", "taskCompletionHigh")
-
-
-def benchmarks_table(rows: Sequence[Row]) -> Table:
-    """Make the table of benchmarks, one row each."""
-    return read_table(BENCHMARKS, rows, arm_count=[len(row.get("arms") or []) for row in rows])
 
 
 def benchmark_arms_table(benchmark: Row) -> tuple[pd.DataFrame, dict[str, int], dict[str, Any]]:
@@ -72,21 +59,6 @@ def benchmark_arms_table(benchmark: Row) -> tuple[pd.DataFrame, dict[str, int], 
         "notes": results.get("warnings", []),
     }
     return frame, counts, facts
-
-
-def benchmark_conversations_table(rows: Sequence[Row], *, content: bool = False) -> Table:
-    """Make the table of the simulated conversations of a benchmark, one row each."""
-    return read_table((*BENCHMARK_CONVERSATIONS, *(BENCHMARK_CONTENT if content else ())), rows)
-
-
-def scenario_sets_table(rows: Sequence[Row]) -> Table:
-    """Make the table of the versions of scenario sets, one row each."""
-    return read_table(SCENARIO_SETS, rows)
-
-
-def scenarios_table(rows: Sequence[Row]) -> Table:
-    """Make the table of the scenarios of a set, one row each."""
-    return read_table(SCENARIOS, rows)
 
 
 def with_prices(arms: pd.DataFrame, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:

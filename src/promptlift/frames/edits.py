@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import EDITS
-from promptlift.frames.optimizations import value_at
-from promptlift.frames.variants import any_rehearsal, facts_of
+from promptlift.frames.variants import any_rehearsal, facts_of, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

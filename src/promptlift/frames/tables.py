@@ -6,32 +6,98 @@ tables; the client's models keep them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from promptlift.frames.columns import read_table
-from promptlift.frames.layouts import (
-    FLEET,
-    PROMPTS,
-    STEP_FAILURES,
-    TOP_ISSUES,
-    USAGE,
-)
+from promptlift.frames.layouts import TABLES, USAGE
+from promptlift.frames.variants import is_rehearsal
 from promptlift.schema.basis import basis_of_analyser, weakest
+from promptlift.schema.events import reduction_warning
+from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from promptlift.schema.basis import Basis
 
 Row = dict[str, Any]
 
 
-def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of prompts, one row each; ``content`` is missing if it is only a placeholder."""
-    texts = [None if row.get("contentKnown") is False else row.get("content") for row in rows]
-    return read_table(PROMPTS, rows, content=texts)
+def _of_prompts(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    # A text that is only a placeholder is missing.
+    return {"content": [None if row.get("contentKnown") is False else row.get("content") for row in rows]}
+
+
+def _of_optimizations(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {**_linked(rows), "rehearsal": [is_rehearsal(row) for row in rows]}
+
+
+def _of_actions(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    undone = [row.get("undoneBy") is not None for row in rows]
+    return {"undone": undone, "outcome": [row.get("outcome", "done") for row in rows]}
+
+
+def _of_events(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    payloads = [row["data"] if isinstance(row.get("data"), dict) else {} for row in rows]
+    return {
+        "prompt_id": [link_of(payload) for payload in payloads],
+        "warnings": [reduction_warning(payload) for payload in payloads],
+    }
+
+
+def _of_targets(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {"optimization_id": [row["optimizationId"] for row in rows]}
+
+
+def _of_benchmarks(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {"arm_count": [len(row.get("arms") or []) for row in rows]}
+
+
+def _linked(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    return {"prompt": [link_of(row) for row in rows]}
+
+
+# Columns that are not fields of the rows.
+_COMPUTED: Final[Mapping[str, Callable[[Sequence[Row]], dict[str, list[Any]]]]] = {
+    "actions": _of_actions,
+    "benchmarks": _of_benchmarks,
+    "events": _of_events,
+    "optimizations": _of_optimizations,
+    "prompts": _of_prompts,
+    "targets": _of_targets,
+    "verdicts": _linked,
+}
+# Tables whose column ``content`` is only there when it is asked for.
+_WITH_CONTENT: Final = ("simulations", "benchmark_conversations")
+
+
+def make_table(
+    name: str, rows: Sequence[Row], *, content: bool = False, **same: Any
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make a table, one row each.
+
+    Parameters
+    ----------
+    name
+        Of the table, as in ``layouts.TABLES``.
+    rows
+        Decoded JSON.
+    content
+        Whether simulated conversations have their content.
+    **same
+        Values of columns that are the same in all rows.
+
+    Returns
+    -------
+    tuple
+        The table, and counts of unusable values by column.
+    """
+    computed = _COMPUTED.get(name, lambda _: {})(rows)
+    computed |= {column: [value] * len(rows) for column, value in same.items()}
+    left_out = "content" if name in _WITH_CONTENT and not content else None
+    return read_table([column for column in TABLES[name] if column.name != left_out], rows, **computed)
 
 
 def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
@@ -40,21 +106,6 @@ def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     names = [name for name in usage if name != "period" and isinstance(usage[name], dict)]
     period = usage.get("period") or {}
     return read_table(USAGE, [period | usage[name] for name in names], resource=names)
-
-
-def top_issues_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of the grouped issues of a prompt, one row per group."""
-    return read_table(TOP_ISSUES, rows, prompt_id=[prompt_id] * len(rows))
-
-
-def step_failures_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of the steps of an agent, one row per step."""
-    return read_table(STEP_FAILURES, rows, prompt_id=[prompt_id] * len(rows))
-
-
-def fleet_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of the agents of an account, one row each."""
-    return read_table(FLEET, rows)
 
 
 def with_prompt_names(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:

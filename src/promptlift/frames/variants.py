@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import VARIANTS
 from promptlift.frames.lift_basis import GivenLift, bases_of
-from promptlift.frames.optimizations import is_rehearsal, value_at
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
@@ -45,6 +44,20 @@ _WORKED_OUT: Final = (
     "warnings",
     "rehearsal",
 )
+
+
+def value_at(row: Any, path: str) -> Any:
+    """Return the value at a dotted path in decoded JSON; ``None`` if there is none."""
+    for name in path.split("."):
+        row = row.get(name) if isinstance(row, dict) else None
+    return row
+
+
+def is_rehearsal(row: Row) -> bool | None:
+    """Return whether an optimization ran on the rehearsal model; ``None`` if unknown."""
+    found = [value_at(row, "rehearsal"), value_at(row, "results.rehearsal")]
+    known = [one for one in found if isinstance(one, bool)]
+    return any(known) if known else None
 
 
 def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], dict[str, Any]]:
