@@ -55,8 +55,6 @@ class Arms:
         The labels, sentiments from worst to best; empty for numbers.
     n_without_variant, n_without_item
         Rows that belong to no variant, to no item.
-    weight
-        How many rows of the table each row stands for; None where each is one of them.
     """
 
     names: pd.Series[Any]
@@ -69,7 +67,6 @@ class Arms:
     labels: tuple[str, ...]
     n_without_variant: int
     n_without_item: int
-    weight: NDArray[np.int64] | None = None
 
     @property
     def others(self) -> list[int]:
@@ -102,23 +99,20 @@ def read_arms(
     # Conversations in progress are not counted, as in every rate of task completion.
     if outcome == "task_completed" and "status" in names_of(data) and "status" not in columns:
         columns.append("status")
-    frame, weight = _read(data, columns, paired=bool(pairs))
+    # What an engine has and nothing pairs comes as different rows and how often there are.
+    counted = is_remote(data) and not pairs
+    frame = count_rows(data, columns) if counted else collect(data, columns).assign(**{ROWS: 1})
     known = frame[by].notna().to_numpy(dtype=bool)
-    without = int((~known).sum() if weight is None else weight[~known].sum())
-    if without:
-        frame, weight = frame[known], None if weight is None else weight[known]
+    without = int(frame[ROWS][~known].sum())
+    frame = frame[known]
     groups = group_rows(frame, by)
     names = pd.Series(groups.names, name="variant")
-    sizes = np.bincount(groups.codes, weights=weight, minlength=len(names))
     found, value, labels = _outcome(frame, outcome, kind)
-    group = groups.codes
-    if weight is not None and found != "completion":
-        # Ranks need every number; rates only how often there is which.
-        group, value, weight = np.repeat(group, weight), np.repeat(value, weight), None
+    group, value = (np.repeat(one, frame[ROWS]) for one in (groups.codes, value))
     item = _items(frame, pairs) if pairs else None
     return Arms(
         names=names,
-        control=_control(names, sizes, control, by),
+        control=_control(names, np.bincount(group, minlength=len(names)), control, by),
         group=group,
         value=value,
         item=item,
@@ -127,18 +121,7 @@ def read_arms(
         labels=labels,
         n_without_variant=without,
         n_without_item=int((item < 0).sum()) if item is not None else 0,
-        weight=weight,
     )
-
-
-def _read(
-    data: Any, columns: Sequence[str], *, paired: bool
-) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
-    """Return columns of a table; what an engine has and nothing pairs comes as different rows and how often there are."""
-    if paired or not is_remote(data):
-        return collect(data, columns), None
-    counted = count_rows(data, columns)
-    return counted, counted[ROWS].to_numpy(np.int64)
 
 
 def _pair_columns(pair: str | Sequence[str] | None) -> list[str]:

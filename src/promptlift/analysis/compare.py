@@ -270,18 +270,10 @@ def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
         return []
     if arms.item is None:
         known = [_known(arms, place) for place in range(len(arms.names))]
-        control, weight_control, missing_control = known[arms.control]
+        control, missing_control = known[arms.control]
         return [
-            Sample(
-                values,
-                control,
-                missing,
-                missing_control,
-                n_dropped=missing + missing_control,
-                weight=weight,
-                weight_control=weight_control,
-            )
-            for values, weight, missing in (known[place] for place in arms.others)
+            Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
+            for values, missing in (known[place] for place in arms.others)
         ]
     control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
     samples = []
@@ -303,14 +295,11 @@ def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
     return samples
 
 
-def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], NDArray[np.int64] | None, int]:
-    """Return the known outcomes of a variant, how many rows each stands for, and how many rows have none."""
-    mine = arms.group == place
-    values, weight = arms.value[mine], None if arms.weight is None else arms.weight[mine]
+def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], int]:
+    """Return the known outcomes of a variant, and how many rows have none."""
+    values = arms.value[arms.group == place]
     missing = np.isnan(values)
-    if weight is None:
-        return values[~missing], None, int(missing.sum())
-    return values[~missing], weight[~missing], int(weight[missing].sum())
+    return values[~missing], int(missing.sum())
 
 
 def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:

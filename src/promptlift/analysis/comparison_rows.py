@@ -80,8 +80,6 @@ class Sample:
         Rows, or items of both, that are left out for a missing outcome.
     n_unmatched
         Items that only one of the two has; None when nothing is paired.
-    weight, weight_control
-        For how many rows each outcome stands; None where each stands for itself.
     """
 
     variant: NDArray[np.float64]
@@ -90,27 +88,11 @@ class Sample:
     missing_control: int
     n_dropped: int
     n_unmatched: int | None = None
-    weight: NDArray[np.int64] | None = None
-    weight_control: NDArray[np.int64] | None = None
-
-    @property
-    def n(self) -> int:
-        """Known outcomes of the variant."""
-        return len(self.variant) if self.weight is None else int(self.weight.sum())
-
-    @property
-    def n_control(self) -> int:
-        """Known outcomes of the control."""
-        return len(self.control) if self.weight_control is None else int(self.weight_control.sum())
 
     def counts(self, value: float) -> tuple[int, int, int, int]:
         """Count the outcomes that are a value and all, of the variant and of the control."""
-        found = (
-            (self.variant == value, self.weight),
-            (self.control == value, self.weight_control),
-        )
-        equal = [int(same.sum() if weight is None else weight[same].sum()) for same, weight in found]
-        return equal[0], self.n, equal[1], self.n_control
+        equal = [int((side == value).sum()) for side in (self.variant, self.control)]
+        return equal[0], len(self.variant), equal[1], len(self.control)
 
     @property
     def comparable(self) -> bool:
@@ -400,5 +382,5 @@ def _uneven(sample: Sample) -> bool:
         return False
     if sample.n_unmatched is not None:
         return sign_test_p(sample.missing, sample.missing_control) < 0.05
-    rows = sample.n + sample.missing, sample.n_control + sample.missing_control
+    rows = len(sample.variant) + sample.missing, len(sample.control) + sample.missing_control
     return compare_unpaired(sample.missing, rows[0], sample.missing_control, rows[1]).direction != "unclear"

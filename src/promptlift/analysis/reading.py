@@ -27,7 +27,7 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES, call_of
 from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
-from promptlift.words.figures import is_missing, known, signed
+from promptlift.words.figures import known, signed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,12 +198,14 @@ def one_group_column(table: Any, by: By) -> tuple[Any, str | None]:
     if len(names) == 1:
         return table, names[0]
     joined = GROUP_SEPARATOR.join(names)
-    if isinstance(table, pd.DataFrame):
-        return table.assign(**{joined: _joined_values(table, names)}), joined
     frame = open_table(table)
     schema = frame.collect_schema()
     parts = [_text(named(name), schema[named(name)]) for name in names]
     whole = nw.concat_str(*parts, separator=GROUP_SEPARATOR).alias(named(joined))
+    if isinstance(table, pd.DataFrame):
+        count_by(frame, names)  # refuses what cannot name a group
+        values = frame.select(whole).to_native().iloc[:, 0]
+        return table.assign(**{joined: values}), joined
     return frame.with_columns(whole).to_native(), joined
 
 
@@ -213,23 +215,6 @@ def _text(column: str, kind: Any) -> nw.Expr:
     if kind == nw.Boolean:
         value = nw.when(value).then(nw.lit("True")).otherwise(nw.when(~value).then(nw.lit("False")))
     return value.cast(nw.String()).fill_null(NO_VALUE)
-
-
-def _joined_values(table: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
-    """Join the values of columns row by row; each combination is written once."""
-    code = np.zeros(len(table), np.intp)
-    texts = [""]
-    for place, name in enumerate(names):
-        try:
-            codes, values = pd.factorize(table[name], use_na_sentinel=False)
-        except TypeError:
-            raise ValueError(f"by={name!r} holds lists or other values that cannot name a group.") from None
-        ends = [NO_VALUE if is_missing(value) else str(value) for value in values]
-        code, pairs = pd.factorize(code * len(ends) + codes)
-        before = [divmod(int(pair), len(ends)) for pair in pairs]
-        separator = GROUP_SEPARATOR if place else ""
-        texts = [f"{texts[first]}{separator}{ends[last]}" for first, last in before]
-    return pd.Series(pd.array(texts, dtype="str").take(code), index=table.index)
 
 
 def _how_to_read(missing: Sequence[str], table: str) -> str:
