@@ -53,16 +53,9 @@ COLUMNS = {
 
 # What a row has only when there was something to compare.
 _OF_TESTS = (
-    "test",
-    "p",
-    "p_holm",
-    "smallest_findable",
-    "smallest_findable_points",
-    "e_value",
-    "confidence",
-    "confidence_worse",
-    "verdict",
-)
+    "test", "p", "p_holm", "smallest_findable", "smallest_findable_points", "e_value", "confidence",
+    "confidence_worse", "verdict",
+)  # fmt: skip
 _DROPPED_SHARE = 0.10
 
 

@@ -51,16 +51,9 @@ ANY_ISSUE: Final = "(any issue)"
 
 _RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")
 _COLUMNS = (
-    "n",
-    "total",
-    "share",
-    "share_low",
-    "share_high",
-    "severity",
-    "n_worst",
-    *_RATED,
-    *(f"{name}_without" for name in _RATED),
-)
+    "n", "total", "share", "share_low", "share_high", "severity", "n_worst", *_RATED, *(f"{name}_without"
+    for name in _RATED),
+)  # fmt: skip
 
 
 def issues(
@@ -315,49 +308,17 @@ def find_mentions(cells: pd.Series[Any], column: str) -> Found:
     ValueError
         When a cell is not a list.
     """
-    titles: dict[str, int] = {}
-    rows: list[int] = []
-    codes: list[int] = []
-    severities: list[int] = []
-    # Most issues are named again and again: each spelling is read once.
-    known: dict[Any, tuple[int, int]] = {}
+    rows: list[tuple[int, str, int]] = []
     for row, cell in enumerate(cells.to_numpy(dtype=object)):
-        if type(cell) is not list:
-            _check_cell(cell, column)
-        for item in cell:
-            spelling = _spelling(item)
-            entry = known.get(spelling)
-            if entry is None:
-                title, severity = _title(item)
-                entry = (titles.setdefault(title, len(titles)) if title else -1, severity)
-                if spelling is not None:
-                    known[spelling] = entry
-            code, severity = entry
-            if code >= 0:
-                rows.append(row)
-                codes.append(code)
-                severities.append(severity)
-    parts = (np.array(values, np.intp) for values in (rows, codes, severities))
-    return _once_a_row(Found(list(titles), *parts))
-
-
-def _check_cell(cell: Any, column: str) -> None:
-    if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
-        raise ValueError(  # noqa: TRY004  (a value of the table, not an argument)
-            f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
-        )
-
-
-def _spelling(item: Any) -> Any:
-    """Return a key under which the same item is found again; None where it must be read each time."""
-    kind = type(item)
-    if kind is dict:
-        title, severity = item.get("title"), item.get("severity")
-        # Without one of them other names count, so the pair would not be a key.
-        return (
-            (title, severity) if type(title) is str and type(severity) is str and title and severity else None
-        )
-    return item if kind is str else None
+        if isinstance(cell, str | bytes | Mapping) or not isinstance(cell, Iterable):
+            raise ValueError(  # noqa: TRY004  (a value of the table, not an argument)
+                f"Column {column} must hold a list for each conversation, not {type(cell).__name__}."
+            )
+        rows += [(row, title, severity) for title, severity in map(_title, cell) if title]
+    found = pd.DataFrame(rows, columns=["row", "title", "severity"])
+    code, titles = pd.factorize(found["title"])
+    row, severity = (found[name].to_numpy(np.intp) for name in ("row", "severity"))
+    return _once_a_row(Found([str(title) for title in titles], row, code, severity))
 
 
 def _once_a_row(found: Found) -> Found:

@@ -12,6 +12,7 @@ from promptlift.schema.simulations import SIMULATION_STAGES, SimulationStage
 from promptlift.stats.effect import lift_interval
 from promptlift.stats.intervals import check_level, rate
 
+PAIRS = ("n11", "n10", "n01", "n00")
 _KEY = ("optimization_id", "stage", "pass_number", "cell")
 
 
@@ -110,10 +111,9 @@ def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, s
     pairs = both[known].reset_index(drop=True)
     for name in ("persona", "scenario"):
         pairs[name] = pairs[name].astype("str").fillna("not given")
-    pairs["n11"], pairs["n10"], pairs["n01"], pairs["n00"] = _table(
-        pairs["task_completed"].astype(bool).to_numpy(),
-        pairs["task_completed_control"].astype(bool).to_numpy(),
-    )
+    one, other = (pairs[name].astype(bool) for name in ("task_completed", "task_completed_control"))
+    for name, cell in zip(PAIRS, (one & other, one & ~other, ~one & other, ~one & ~other), strict=True):
+        pairs[name] = cell.astype(np.int64)
     return pairs, chosen, int((~known).sum())
 
 
@@ -133,31 +133,15 @@ def _chosen(tested: pd.DataFrame, variant_id: str | None) -> str | None:
     return str(counts.index[0])
 
 
-def _table(variant: np.ndarray[Any, Any], control: np.ndarray[Any, Any]) -> tuple[Any, ...]:
-    cells = (variant & control, variant & ~control, ~variant & control, ~variant & ~control)
-    return tuple(cell.astype(np.int64) for cell in cells)
-
-
 def _part(pairs: pd.DataFrame, part: str, keys: list[str]) -> pd.DataFrame:
     """Count the pairs by the keys, the largest group first."""
-    counts = ["n11", "n10", "n01", "n00"]
-    if keys:
-        found = pairs.groupby(keys, sort=True, as_index=False)[counts].sum()
-    else:
-        found = pairs[counts].sum().astype(np.int64).to_frame().T
-    found = found.assign(n=found[counts].sum(axis=1)).sort_values("n", ascending=False, kind="stable")
+    counts = pairs.assign(n=1)
+    counts = counts.groupby(keys)[["n", *PAIRS]].sum() if keys else counts[["n", *PAIRS]].sum().to_frame().T
+    found = counts.reset_index(drop=not keys).sort_values("n", ascending=False, kind="stable")
     missing = pd.Series(pd.NA, index=found.index, dtype="str")
-    return pd.DataFrame(
-        {
-            "part": pd.Series([part] * len(found), index=found.index, dtype="str"),
-            **{
-                name: found[name].astype("str") if name in keys else missing
-                for name in ("persona", "scenario")
-            },
-            "n": found["n"].astype(np.int64),
-            **{name: found[name].astype(np.int64) for name in counts},
-        }
-    )
+    texts = {name: found[name].astype("str") if name in keys else missing for name in ("persona", "scenario")}
+    named = pd.Series(part, index=found.index, dtype="str")
+    return pd.DataFrame({"part": named, **texts, **found[["n", *PAIRS]].astype(np.int64)})
 
 
 def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -166,7 +150,7 @@ def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
     rates = [rate(completed, table["n"]) for completed in (done, control)]
     ends = [
         lift_interval(*(int(count) for count in counts), level=level)
-        for counts in table[["n11", "n10", "n01", "n00"]].itertuples(index=False)
+        for counts in table[[*PAIRS]].itertuples(index=False)
     ]
     return pd.DataFrame(
         {
@@ -179,6 +163,6 @@ def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
             # Of a few pairs, the interval would reach beyond what can be.
             "difference_low": np.array([end.points_low for end in ends], np.float64).clip(-100.0, 100.0),
             "difference_high": np.array([end.points_high for end in ends], np.float64).clip(-100.0, 100.0),
-            **{name: table[name] for name in ("n11", "n10", "n01", "n00")},
+            **{name: table[name] for name in PAIRS},
         }
     )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.corrected import as_labelled, with_rates
 from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
-from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
+from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME
 from promptlift.analysis.reading import (
     TIMES,
@@ -36,19 +36,9 @@ from promptlift.analysis.verdicts import as_outcome, judge_facts
 from promptlift.stats.intervals import check_level
 
 _COLUMNS = (
-    *(
-        "conversations",
-        "ended",
-        "in_progress",
-        "with_insights",
-        "n",
-        "completed",
-        "rate",
-        "rate_low",
-        "rate_high",
-    ),
-    *("n_missing", "n_in_progress", "sentiment_n", *SCORE, *SHARES, "first_at", "last_at"),
-)
+    "conversations", "ended", "in_progress", "with_insights", *RATE_COLUMNS, "sentiment_n", *SCORE, *SHARES, "first_at",
+    "last_at",
+)  # fmt: skip
 
 
 def prompt_overview(

@@ -76,24 +76,11 @@ def search(variants: Any) -> pd.DataFrame:
     table["is_winner"] = table["is_winner"].astype("boolean").fillna(value=False)
     table["state"] = table["state"].astype("str")
     table = table.sort_values(["conversations", "generation"], kind="stable").reset_index(drop=True)
-    for name, values in zip(("best_low", "best_high"), _best_so_far(table), strict=True):
-        table[name] = np.array(values, np.float64)
+    low = table["points_low"].where(table["state"].ne("rejected") & table["points_low"].gt(0.0), 0.0)
+    table["best_low"] = low.cummax()
+    leads = low > table["best_low"].shift(fill_value=0.0)
+    table["best_high"] = np.fmax(low, table["points_high"]).where(leads).ffill().fillna(0.0)
     said: Mapping[str, Any] = facts_of(variants)
     return with_provenance(
         table[list(_COLUMNS)], variants, "search", **{name: said[name] for name in _FACTS if name in said}
     )
-
-
-def _best_so_far(table: pd.DataFrame) -> tuple[list[float], list[float]]:
-    """Return the largest lower bound so far, and the upper bound of the candidate that has it."""
-    low, high = 0.0, 0.0
-    lows: list[float] = []
-    highs: list[float] = []
-    ends = table[["points_low", "points_high"]].to_numpy(np.float64)
-    for (own_low, own_high), state in zip(ends.tolist(), table["state"], strict=True):
-        # NaN is never larger.
-        if state != "rejected" and own_low > low:
-            low, high = own_low, max(own_low, own_high)
-        lows.append(low)
-        highs.append(high)
-    return lows, highs

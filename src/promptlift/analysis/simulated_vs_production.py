@@ -158,14 +158,9 @@ def _predictions(
 
 
 _PREDICTED = (
-    "predicted",
-    "predicted_low",
-    "predicted_high",
-    "predicted_expected",
-    "predicted_n",
-    "predicted_level",
+    "predicted", "predicted_low", "predicted_high", "predicted_expected", "predicted_n", "predicted_level",
     "predicted_basis",
-)
+)  # fmt: skip
 _NOTHING = (*[np.nan] * 6, "none")
 
 

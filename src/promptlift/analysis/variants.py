@@ -17,47 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COLUMNS: Final = (
-    "optimization_id",
-    "variant_id",
-    "name",
-    "stage",
-    "is_winner",
-    "lift",
-    "lift_low",
-    "lift_high",
-    "interval_level",
-    "lift_expected",
-    "lift_verified",
-    "lift_verified_low",
-    "lift_verified_high",
-    "lift_points",
-    "logged_is_headline",
-    "lift_logged",
-    "lift_logged_low",
-    "lift_logged_high",
-    "lift_logged_expected",
-    "lift_logged_verified",
-    "lift_logged_verified_low",
-    "lift_logged_verified_high",
-    "failed_share_tested",
-    "failed_share_logged",
-    "confidence",
-    "n",
-    "n_pairs",
-    "n_dropped",
-    "n_variants_tested",
-    "task_completion",
-    "original_task_completion",
-    "task_completion_logged",
-    "original_task_completion_logged",
-    "lift_basis",
-    "uncertainty_source",
-    "low_unbounded",
-    "high_unbounded",
-    "equivalence",
-    "rehearsal",
-    "warnings",
-)
+    "optimization_id", "variant_id", "name", "stage", "is_winner", "lift", "lift_low", "lift_high",
+    "interval_level", "lift_expected", "lift_verified", "lift_verified_low", "lift_verified_high",
+    "lift_points", "logged_is_headline", "lift_logged", "lift_logged_low", "lift_logged_high",
+    "lift_logged_expected", "lift_logged_verified", "lift_logged_verified_low", "lift_logged_verified_high",
+    "failed_share_tested", "failed_share_logged", "confidence", "n", "n_pairs", "n_dropped",
+    "n_variants_tested", "task_completion", "original_task_completion", "task_completion_logged",
+    "original_task_completion_logged", "lift_basis", "uncertainty_source", "low_unbounded",
+    "high_unbounded", "equivalence", "rehearsal", "warnings",
+)  # fmt: skip
 _DTYPES: Final[dict[str, Any]] = {
     column.name: "str" if column.kind == "category" else dtype_of(column)
     for column in VARIANTS
@@ -67,23 +35,10 @@ _STAGES: Final = ("confirm", "screen")
 _EQUIVALENCE: Final = ("better", "equivalent", "worse", "unclear")
 # Facts about the optimization, taken from the table of variants.
 _FACTS: Final = (
-    "optimization_id",
-    "prompt_id",
-    "status",
-    "mode",
-    "winner_selected",
-    "confidence",
-    "threshold",
-    "interval_level",
-    "reason",
-    "explanation",
-    "estimand",
-    "max_looks",
-    "confidence_method",
-    "theta",
-    "units",
-    "task_completion_given_as",
-)
+    "optimization_id", "prompt_id", "status", "mode", "winner_selected", "confidence", "threshold",
+    "interval_level", "reason", "explanation", "estimand", "max_looks", "confidence_method", "theta",
+    "units", "task_completion_given_as",
+)  # fmt: skip
 
 
 def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataFrame:

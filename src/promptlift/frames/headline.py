@@ -16,16 +16,8 @@ Row = dict[str, Any]
 _ON_LOGGED_MIX: Final = {
     **{name: f"{name}_logged" for name in ("task_completion", "original_task_completion")},
     **{
-        name: name.replace("lift", "lift_logged", 1)
-        for name in (
-            "lift",
-            "lift_low",
-            "lift_high",
-            "lift_expected",
-            "lift_verified",
-            "lift_verified_low",
-            "lift_verified_high",
-        )
+        f"lift{end}": f"lift_logged{end}"
+        for end in ("", "_low", "_high", "_expected", "_verified", "_verified_low", "_verified_high")
     },
 }
 TESTED_LIFT: Final = {name: f"{name}_tested" for name in ("lift", "lift_low", "lift_high")}

@@ -29,21 +29,10 @@ LOGGED_RATES: Final = {
 }
 # Columns that are computed for each row below; the others are taken from it unchanged.
 _WORKED_OUT: Final = (
-    "optimization_id",
-    "prompt",
-    "is_original",
-    "is_winner",
-    "task_completion",
-    "original_task_completion",
-    *LOGGED_RATES,
-    "confidence",
-    "n",
-    "n_variants_tested",
-    "lift_basis",
-    "uncertainty_source",
-    "warnings",
+    "optimization_id", "prompt", "is_original", "is_winner", "task_completion", "original_task_completion",
+    *LOGGED_RATES, "confidence", "n", "n_variants_tested", "lift_basis", "uncertainty_source", "warnings",
     "rehearsal",
-)
+)  # fmt: skip
 
 
 def value_at(row: Any, path: str) -> Any:
