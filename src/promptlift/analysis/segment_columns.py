@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from promptlift.analysis.segment_rows import EngineRows, Rows
+    from promptlift.analysis.segment_readers import Reader
+    from promptlift.analysis.segment_rows import Rows
 
 HOUR: Final = "hour"
 NOT_GIVEN: Final = "not given"
@@ -145,9 +146,9 @@ def pair_of(first: Split, second: Split, rows: Rows, *, smallest: int) -> Split:
     return _merged(name, [one for one in found if one.members.any()], smallest, rows)
 
 
-def split_of_topics(rows: EngineRows, name: str, *, smallest: int) -> Split:
+def split_of_topics(reader: Reader, name: str, *, smallest: int) -> Split:
     """Split the conversations of an engine by their topics in a long table."""
-    found = rows.mentioned()
+    found = reader.mentioned()
     none = np.zeros(0, bool)
     given = [
         Segment(one_line(title, _LABEL_WIDTH), none, counts)
@@ -156,7 +157,7 @@ def split_of_topics(rows: EngineRows, name: str, *, smallest: int) -> Split:
     small = [title for title, one in zip(found.titles, given, strict=True) if one.counts.sum() < smallest]
 
     def together(label: str, merged: tuple[str, ...], _: Sequence[Segment]) -> Segment:
-        return Segment(label, none, rows.mentioned(small).counts[0], merged)
+        return Segment(label, none, reader.mentioned(small).counts[0], merged)
 
     if not int(found.everyone.sum()):
         return unused(name, "no conversation has a value")

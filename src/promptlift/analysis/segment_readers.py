@@ -1,18 +1,32 @@
-"""The segments of a table's columns, read from its rows or counted by the engine it lives in."""
+"""The segments of a table's columns, read from its rows or counted by the engine that it lives in."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.long_mentions import check_engines, judged_here, read_mentions
-from promptlift.analysis.period_counts import started
+from promptlift.analysis.engines import (
+    ROWS,
+    count_by,
+    fetch,
+    finite_number,
+    floored,
+    is_remote,
+    known_number,
+    named,
+    open_table,
+    with_instant,
+)
+from promptlift.analysis.long_mentions import SEVERITY, TITLE, check_engines, judged_here, read_mentions
+from promptlift.analysis.mentions import count_mentioned
+from promptlift.analysis.period_counts import NO_TIME, started
+from promptlift.analysis.periods import grain
 from promptlift.analysis.segment_columns import (
     HOLDS_LISTS,
     HOUR,
@@ -24,7 +38,7 @@ from promptlift.analysis.segment_columns import (
     split_of_topics,
     unused,
 )
-from promptlift.analysis.segment_rows import EngineRows, Rows, rows_of
+from promptlift.analysis.segment_rows import Rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,9 +48,21 @@ if TYPE_CHECKING:
 
     from promptlift.analysis.segment_columns import Segment
 
+BEGAN: Final = "_began"
+_HIGH: Final = "_high"
+
 
 @dataclass(frozen=True)
-class _Reader:
+class Mentioned:
+    """Conversations by what they mention, counted by an engine: of each title and of all, by side and outcome."""
+
+    titles: list[str]
+    counts: NDArray[np.int64]
+    everyone: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reader:
     """The table to split, its outcome and the way of splitting; see `splits_of`."""
 
     table: Any
@@ -47,84 +73,14 @@ class _Reader:
     side: tuple[str, Any] | None
     topics: Any
     present: Sequence[str]
-    among: tuple[str, Sequence[Any]] | None = None
     task: str | None = None
 
-    def is_hour(self, name: str) -> bool:
-        """Return whether the hour of the day is meant, and not a column of that name."""
-        return name == HOUR and HOUR not in self.present
-
-    def split_rows(self, rows: Rows, name: str) -> Split:
-        """Split rows by a column or by the hour."""
-        if self.is_hour(name):
-            return hours(rows, zone=self.zone, **self.options)
-        return split_of(rows, name, **self.options)
-
-
-class FrameReader(_Reader):
-    """Segments of a pandas table, as masks over its rows."""
-
-    @cached_property
-    def rows(self) -> Rows:
-        """The rows with a known outcome; a long table of topics becomes a column of lists."""
-        frame = self.table
-        if self.among is not None:
-            frame = frame[frame[self.among[0]].isin(list(self.among[1])).to_numpy(dtype=bool)]
-        if self.topics is not None:
-            check_engines(frame, self.topics, "topics")
-            frame = frame.assign(topics=_lists(frame, self.topics))
-        began = started(frame, self.times) if self.times else None
-        return rows_of(frame, self.outcome, side=self.side, began=began, task=self.task)
-
     def split(self, name: str) -> Split:
         """Split by a column."""
-        return self.split_rows(self.rows, name)
-
-    def pair(self, first: Split, second: Split) -> Split:
-        """Split by two columns together."""
-        return pair_of(first, second, self.rows, smallest=self.options["smallest"])
-
-    def rank_correlation(self, first: Split, second: Split) -> float:
-        """Return the rank correlation of the bins of two columns of numbers."""
-        return rank_correlation(first, second, self.rows)
-
-    def everyone(self) -> NDArray[np.int64]:
-        """Count all rows by side and outcome."""
-        return self.rows.count(np.ones(len(self.rows.frame), bool))
-
-    def same(self, used: Sequence[Split]) -> list[int]:
-        """Assign a number to each segment, one number for those that are the same rows or each other's rest."""
-        place: dict[frozenset[bytes], int] = {}
-        return [place.setdefault(_key(split, one), len(place)) for split, one in _all(used)]
-
-
-class EngineReader(_Reader):
-    """Segments of a table that lives in an engine, which counts each column apart."""
-
-    @cached_property
-    def rows(self) -> EngineRows:
-        """The conversations in their engine."""
-        if self.topics is not None:
-            check_engines(self.table, self.topics, "topics")
-        bins = self.options["bins"]
-        return EngineRows(
-            self.table,
-            self.outcome,
-            self.zone,
-            bins,
-            self.times,
-            self.side,
-            self.topics,
-            self.among,
-            self.task,
-        )
-
-    def split(self, name: str) -> Split:
-        """Split by a column."""
-        if name == "topics" and self.topics is not None:
-            return split_of_topics(self.rows, name, smallest=self.options["smallest"])
-        if not self.is_hour(name):
-            kind = self.rows.kind(name)
+        if self._is_remote and not self._is_hour(name):
+            if name == "topics" and self.topics is not None:
+                return split_of_topics(self, name, smallest=self.options["smallest"])
+            kind = self._kind(name)
             if name == "topics" and isinstance(kind, nw.List | nw.Array):
                 long = "topics=snapshot.scan('topics', engine=…)"
                 return unused(name, f"its lists would have to be read whole: pass the long table, {long}")
@@ -132,30 +88,31 @@ class EngineReader(_Reader):
                 return unused(name, HOLDS_LISTS)
             if isinstance(kind, nw.Datetime | nw.Date | nw.Duration):
                 return unused(name, "it holds times")
-        return self.split_rows(self._read([name]), name)
+        return self._split(self._read([name]), name)
 
     def pair(self, first: Split, second: Split) -> Split:
         """Split by two columns together."""
-        rows = self._read([first.column, second.column])
-        again = [self.split_rows(rows, split.column) for split in (first, second)]
-        return pair_of(again[0], again[1], rows, smallest=self.options["smallest"])
+        rows, (one, other) = self._together(first, second)
+        return pair_of(one, other, rows, smallest=self.options["smallest"])
 
     def rank_correlation(self, first: Split, second: Split) -> float:
-        """Return the rank correlation of the bins of two columns of numbers, counted together."""
-        rows = self._read([first.column, second.column])
-        one, other = (self.split_rows(rows, split.column) for split in (first, second))
+        """Return the rank correlation of the bins of two columns of numbers."""
+        rows, (one, other) = self._together(first, second)
         return rank_correlation(one, other, rows)
 
     def everyone(self) -> NDArray[np.int64]:
         """Count all conversations by side and outcome."""
-        rows = self.rows.whole()
+        rows = self._read([])
         return rows.count(np.ones(len(rows.frame), bool))
 
     def same(self, used: Sequence[Split]) -> list[int]:
         """Assign a number to each segment, one number for those that are the same conversations or each other's rest.
 
-        Only segments with the same counts can be, so only these are counted together to see.
+        Only segments with the same counts can be, so in an engine only these are counted together to see.
         """
+        if not self._is_remote:
+            place: dict[frozenset[bytes], int] = {}
+            return [place.setdefault(_key(split, one), len(place)) for split, one in _all(used)]
         alike: dict[frozenset[bytes], list[tuple[int, Split, Segment]]] = defaultdict(list)
         numbers: list[int] = []
         free = 0
@@ -176,19 +133,136 @@ class EngineReader(_Reader):
             return _key(split, segment) == _key(other_split, other_segment)
         # A pair of columns is never looked at: its segments are parts of those of its columns.
         if any(
-            name not in self.present and not self.is_hour(name) for name in (split.column, other_split.column)
+            name not in self.present and not self._is_hour(name)
+            for name in (split.column, other_split.column)
         ):
             return False
-        rows = self._read([split.column, other_split.column])
-        keys = []
-        for wanted, label in ((split, segment.label), (other_split, other_segment.label)):
-            again = self.split_rows(rows, wanted.column)
-            keys += [_key(again, found) for found in again.segments if found.label == label]
+        _, again = self._together(split, other_split)
+        wanted = (segment.label, other_segment.label)
+        keys = [
+            _key(whole, found)
+            for whole, label in zip(again, wanted, strict=True)
+            for found in whole.segments
+            if found.label == label
+        ]
         return len(keys) == 2 and keys[0] == keys[1]
 
+    def mentioned(self, titles: Sequence[str] | None = None) -> Mentioned:
+        """Count the conversations by topic; with ``titles`` those that have any of them, as one topic."""
+        long = self.topics
+        if titles is not None:
+            rows = open_table(long)
+            kept = nw.col("topic").str.replace_all(r"\s+", " ").str.strip_chars().is_in(list(titles))
+            long = rows.filter(kept).with_columns(nw.lit("other").alias("topic")).to_native()
+        mentioned = count_mentioned(self._opened.to_native(), long, "topics", self._keys)
+        found = mentioned.found.drop(columns=SEVERITY)
+        title, different = pd.factorize(found[TITLE])
+        counted = rows_of(found.assign(_title_code=title), self.outcome, side=self.side)
+        place = counted.frame["_title_code"].to_numpy(np.intp)
+        counts = [counted.count(place == at) for at in range(len(different))]
+        everyone = rows_of(mentioned.everyone, self.outcome, side=self.side)
+        whole = everyone.count(np.ones(len(everyone.frame), bool))
+        return Mentioned(
+            [str(one) for one in different], np.array(counts).reshape(-1, everyone.sides, 2), whole
+        )
+
+    @cached_property
+    def _is_remote(self) -> bool:
+        if self.topics is not None:
+            check_engines(self.table, self.topics, "topics")
+        return is_remote(self.table)
+
+    def _is_hour(self, name: str) -> bool:
+        """Return whether the hour of the day is meant, and not a column of that name."""
+        return name == HOUR and HOUR not in self.present
+
+    def _split(self, rows: Rows, name: str) -> Split:
+        if self._is_hour(name):
+            return hours(rows, zone=self.zone, **self.options)
+        return split_of(rows, name, **self.options)
+
+    def _together(self, *splits: Split) -> tuple[Rows, list[Split]]:
+        """Read the columns of some splits together, and split these rows by each of them."""
+        if not self._is_remote:
+            return self._rows, list(splits)
+        rows = self._read([one.column for one in splits])
+        return rows, [self._split(rows, one.column) for one in splits]
+
     def _read(self, names: Sequence[str]) -> Rows:
-        hour = next((name for name in names if self.is_hour(name)), "")
-        return self.rows.read(names, hour=hour)
+        return self._counted(names) if self._is_remote else self._rows
+
+    @cached_property
+    def _rows(self) -> Rows:
+        """The rows with a known outcome; a long table of topics becomes a column of lists."""
+        frame = self.table
+        if self.topics is not None:
+            frame = frame.assign(topics=_lists(frame, self.topics))
+        began = started(frame, self.times) if self.times else None
+        return rows_of(frame, self.outcome, side=self.side, began=began, task=self.task)
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        """The columns that say the outcome and the side."""
+        status = self.outcome == "task_completed" and "status" in self.present
+        return [self.outcome, *(["status"] if status else []), *([self.side[0]] if self.side else [])]
+
+    @cached_property
+    def _opened(self) -> nw.LazyFrame[Any]:
+        """The conversations of an engine with a known outcome."""
+        known = ~nw.col(named(self.outcome)).is_null()
+        if "status" in self._keys:
+            known = known & ~(nw.col("status").cast(nw.String()) == "in_progress").fill_null(value=False)
+        return open_table(self.table).filter(known)
+
+    def _kind(self, name: str) -> Any:
+        return self._opened.collect_schema()[named(name)]
+
+    def _counted(self, names: Sequence[str]) -> Rows:
+        """Count the conversations by some columns together."""
+        frame, keys = self._opened, [*self._keys, *([self.task] if self.task else [])]
+        extra: dict[str, nw.Expr] = {}
+        edges: dict[str, NDArray[np.float64]] = {}
+        binned: dict[str, str] = {}
+        for place, name in enumerate(names):
+            if self._is_hour(name):
+                frame = with_instant(frame, list(self.times), BEGAN)
+                frame = frame.with_columns(floored(BEGAN, grain(self.zone, "h")).alias(BEGAN))
+                keys.append(BEGAN)
+            elif self._kind(name).is_numeric():
+                edges[name] = self._edges(name)
+                value, bin_ = f"_value{place}", f"_bin{place}"
+                frame = frame.with_columns(known_number(named(name)).alias(value))
+                above = [(nw.col(value) > edge).cast(nw.Int64()) for edge in edges[name].tolist()]
+                number = sum(above[1:], above[0]) if above else nw.lit(0)
+                frame = frame.with_columns(nw.when(~nw.col(value).is_null()).then(number).alias(bin_))
+                keys.append(bin_)
+                extra |= {f"{value}_low": nw.col(value).min(), f"{value}{_HIGH}": nw.col(value).max()}
+                binned[name] = value
+            else:
+                keys.append(name)
+        counted = count_by(frame, list(dict.fromkeys(keys)), **extra)
+        for name, value in binned.items():
+            counted[name] = counted[f"{value}_low"].astype(np.float64)
+        began = counted[BEGAN].to_numpy(np.int64, na_value=NO_TIME) if BEGAN in counted else None
+        rows = rows_of(counted, self.outcome, side=self.side, began=began, task=self.task)
+        for name, value in binned.items():
+            high = rows.frame[f"{value}{_HIGH}"].to_numpy(np.float64, na_value=np.nan)
+            rows.edges[name] = (edges[name], high)
+        return rows
+
+    def _edges(self, name: str) -> NDArray[np.float64]:
+        """Return the borders between the quantile bins of a column of numbers."""
+        value = nw.col("_v")
+        frame = self._opened.select(_v=finite_number(named(name))).filter(~value.is_null())
+        n = int(count_by(frame, [])[ROWS].iloc[0])
+        ranks = (
+            np.unique(
+                np.floor((n - 1) * np.arange(1, self.options["bins"]) / self.options["bins"]).astype(np.int64)
+            )
+            + 1
+        )
+        placed = frame.with_columns(_at=value.rank("ordinal")).filter(nw.col("_at").is_in(ranks.tolist()))
+        return np.unique(fetch(placed)["_v"].to_numpy(np.float64))
 
 
 def _all(used: Sequence[Split]) -> Iterator[tuple[Split, Segment]]:

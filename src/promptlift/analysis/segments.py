@@ -26,7 +26,7 @@ from promptlift.analysis.reading import (
     with_provenance,
 )
 from promptlift.analysis.segment_columns import HOUR, Segment, Split, unused
-from promptlift.analysis.segment_readers import EngineReader, FrameReader
+from promptlift.analysis.segment_readers import Reader
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.sentences import segment_sentence
 from promptlift.analysis.verdicts import judge_facts, read_outcome
@@ -236,7 +236,6 @@ def splits_of(
     zone: tzinfo,
     topics: Any = None,
     side: tuple[str, Any] | None = None,
-    among: tuple[str, Sequence[Any]] | None = None,
     without: Sequence[str] = (),
     task: str | None = None,
 ) -> Splits:
@@ -248,8 +247,6 @@ def splits_of(
         As `segments` has them.
     side
         A column and one of its values: segments are counted apart for it and for the rest.
-    among
-        A column and those of its values that count; by default all rows do.
     without
         Columns that cannot split.
     task
@@ -279,24 +276,13 @@ def splits_of(
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
     options = {"bins": bins, "smallest": smallest}
-    reader: EngineReader | FrameReader
-    if is_remote(conversations):
-        reader = EngineReader(
-            conversations, outcome, zone, options, times, side, topics, present, among, task
+    if not is_remote(conversations):
+        sides = [side[0]] if side else []
+        columns = dict.fromkeys(
+            [*needed, *times, *sides, *([task] if task else []), *names, "status", "conversation_id"]
         )
-    else:
-        columns = [
-            outcome,
-            *times,
-            *([side[0]] if side else []),
-            *([among[0]] if among else []),
-            *([task] if task else []),
-            *names,
-            "status",
-            "conversation_id",
-        ]
-        frame = collect(conversations, [name for name in dict.fromkeys(columns) if name in present])
-        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among, task)
+        conversations = collect(conversations, [name for name in columns if name in present])
+    reader = Reader(conversations, outcome, zone, options, times, side, topics, present, task)
     splits = {name: reader.split(name) for name in names}
     if given is None:
         splits |= _without_twins([splits[name] for name in dict.fromkeys(single)], reader)
@@ -307,7 +293,7 @@ def splits_of(
     return Splits([*alone, *together], reader.everyone(), reader.same)
 
 
-def _without_twins(splits: Sequence[Split], reader: EngineReader | FrameReader) -> dict[str, Split]:
+def _without_twins(splits: Sequence[Split], reader: Reader) -> dict[str, Split]:
     """Return the splits that say something of their own: of columns that say the same the plainest.
 
     Columns of numbers say the same where the ranks of their bins agree, others where their segments are the same conversations.
@@ -336,7 +322,7 @@ def _without_twins(splits: Sequence[Split], reader: EngineReader | FrameReader) 
     return changed
 
 
-def _say_the_same(one: Split, other: Split, reader: EngineReader | FrameReader) -> bool:
+def _say_the_same(one: Split, other: Split, reader: Reader) -> bool:
     return one.ordered and other.ordered and abs(reader.rank_correlation(one, other)) >= _SAME_RANKS
 
 
