@@ -59,6 +59,8 @@ def __getattr__(name: str) -> Any:
     table = name.removesuffix("_table")
     if name != table and table in layouts.TABLES:
         return partial(make_table, table)
-    if name.isupper():
+    if name in ("CONVERSATIONS", "INSIGHT_VALUES"):
         return getattr(layouts, name)
+    if name.isupper() and name.lower() in layouts.TABLES:
+        return layouts.TABLES[name.lower()]
     raise AttributeError(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from promptlift.schema.benchmarks import (
     FixedScenario,
     ScenarioSet,
 )
-from promptlift.schema.columns import TableColumn, table_columns
+from promptlift.schema.columns import Kind, TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
@@ -33,33 +33,30 @@ from promptlift.schema.webhooks import Delivery, Webhook
 
 Columns = tuple[TableColumn, ...]
 
-_PROMPT: Final = TableColumn(
+
+def _column(name: str, meaning: str, kind: Kind = "text", **more: Any) -> TableColumn:
+    return TableColumn(name, kind, meaning=meaning, **more)
+
+
+def _content_last(columns: Columns) -> Columns:
+    return tuple(sorted(columns, key=lambda column: column.name == "content"))
+
+
+_PROMPT: Final = _column(
     "prompt",
-    "text",
-    meaning="The prompt's name; with the beginning of its id if two share the name, and with the version if the rows contain several.",
+    "The prompt's name; with the beginning of its id if two share the name, and with the version if the rows contain several.",
 )
-_PROMPT_IF_KNOWN: Final = TableColumn(
+_PROMPT_IF_KNOWN: Final = _column(
     "prompt",
-    "text",
-    meaning="The prompt's name if the workspace already knows it, as after ``lift.prompts()``; otherwise its id.",
+    "The prompt's name if the workspace already knows it, as after ``lift.prompts()``; otherwise its id.",
 )
 _CONVERSATION: Final = table_columns(
     Conversation,
     "conversations",
     computed=(
         _PROMPT,
-        TableColumn(
-            "duration_s",
-            "float",
-            unit="s",
-            meaning="From the first to the last message; missing without two times of messages.",
-        ),
-        TableColumn(
-            "tokens",
-            "integer",
-            unit="tokens",
-            meaning="Tokens that the model read and wrote; missing if either is unknown.",
-        ),
+        _column("duration_s", "From the first to the last message; missing without two times of messages.", "float", unit="s"),
+        _column("tokens", "Tokens that the model read and wrote; missing if either is unknown.", "integer", unit="tokens"),
     ),
     first=(
         "conversation_id", "prompt_id", "prompt", "status", "has_insights", "created_at", "started_at",
@@ -80,21 +77,19 @@ _MENTIONED_IN: Final[Columns] = tuple(
 )
 ISSUES: Final[Columns] = (
     *_MENTIONED_IN,
-    TableColumn(
-        "kind", "text", meaning="The kind of issue, if the service has one; ours puts it in the title."
-    ),
-    TableColumn("title", "text", meaning="Description of the problem."),
-    TableColumn("severity", "category", meaning="``low``, ``medium`` or ``high``.", categories=SEVERITIES),
-    TableColumn("quote", "text", meaning="A quotation that shows it."),
+    _column("kind", "The kind of issue, if the service has one; ours puts it in the title."),
+    _column("title", "Description of the problem."),
+    _column("severity", "``low``, ``medium`` or ``high``.", "category", categories=SEVERITIES),
+    _column("quote", "A quotation that shows it."),
 )
-TOPICS: Final[Columns] = (*_MENTIONED_IN, TableColumn("topic", "text", meaning="The topic."))
+TOPICS: Final[Columns] = (*_MENTIONED_IN, _column("topic", "The topic."))
 MESSAGES: Final = table_columns(
     Message,
     "messages",
     computed=(
-        TableColumn("conversation_id", "text", meaning="The conversation's id."),
+        _column("conversation_id", "The conversation's id."),
         _PROMPT_IF_KNOWN,
-        TableColumn("turn", "integer", meaning="Index of the message in its conversation, from 0."),
+        _column("turn", "Index of the message in its conversation, from 0.", "integer"),
     ),
     first=("conversation_id", "prompt", "turn", "role", "content", "sent_at", "model", "tokens"),
 )
@@ -105,11 +100,6 @@ PROMPTS: Final = table_columns(
         "prompt_id", "name", "status", "llm_model", "description", "tags", "temperature", "max_tokens", "objective",
     ),
 )  # fmt: skip
-USAGE: Final[Columns] = (
-    TableColumn("resource", "text", meaning="The resource: prompts, optimizations, conversations or tokens."),
-    *table_columns(OptimizationsUsed, "usage"),
-    *table_columns(BillingPeriod, "usage"),
-)
 OPTIMIZATIONS: Final = table_columns(
     Optimization,
     "optimizations",
@@ -123,21 +113,11 @@ VARIANTS: Final = table_columns(
     Variant,
     "variants",
     computed=(
-        TableColumn("optimization_id", "text", meaning="The optimization that it belongs to."),
+        _column("optimization_id", "The optimization that it belongs to."),
         _PROMPT_IF_KNOWN,
-        TableColumn("n_variants_tested", "integer", meaning="Variants that the optimization tested."),
-        TableColumn(
-            "lift_basis",
-            "category",
-            meaning="Kind of lift according to the two rates: relative to the original, points, or unknown.",
-            categories=LIFT_BASES,
-        ),
-        TableColumn(
-            "uncertainty_source",
-            "category",
-            meaning="``service`` if the service sent an interval, otherwise ``none``.",
-            categories=("service", "none"),
-        ),
+        _column("n_variants_tested", "Variants that the optimization tested.", "integer"),
+        _column("lift_basis", "Kind of lift according to the two rates: relative to the original, points, or unknown.", "category", categories=LIFT_BASES),
+        _column("uncertainty_source", "``service`` if the service sent an interval, otherwise ``none``.", "category", categories=("service", "none")),
     ),
     first=(
         "optimization_id", "prompt", "variant_id", "name", "is_original", "is_winner", "stage", "task_completion", "sentiment",
@@ -146,82 +126,37 @@ VARIANTS: Final = table_columns(
         "lift_basis", "uncertainty_source", "warnings", "content", "number", "original_task_completion", "rehearsal",
     ),
 )  # fmt: skip
-_SIMULATION: Final = table_columns(Simulation, "simulations")
-SIMULATION_CONTENT: Final[Columns] = tuple(column for column in _SIMULATION if column.name == "content")
-SIMULATIONS: Final[Columns] = tuple(column for column in _SIMULATION if column not in SIMULATION_CONTENT)
-PERSONAS: Final = table_columns(Persona, "personas", first=("persona_id",))
-PRODUCTION_METRICS: Final = table_columns(ProductionMetric, "production_metrics", first=("metric",))
-VERSIONS: Final = table_columns(PromptVersion, "versions", first=("version_id",))
 ACTIONS: Final = table_columns(
     Action,
     "actions",
     computed=(
-        TableColumn("undone", "boolean", meaning="Whether another action undid this one."),
-        TableColumn(
-            "outcome",
-            "category",
-            meaning="``unknown`` without an answer, when it is not known whether it was done.",
-            categories=("done", "unknown"),
-        ),
+        _column("undone", "Whether another action undid this one.", "boolean"),
+        _column("outcome", "``unknown`` without an answer, when it is not known whether it was done.", "category", categories=("done", "unknown")),
     ),
     first=(
         "action_id", "kind", "acted_at", "prompt_id", "optimization_id", "variant_id", "from_version_id",
         "to_version_id", "note", "undoes", "undone",
     ),
 )  # fmt: skip
-WEBHOOKS: Final = table_columns(Webhook, "webhooks")
-DELIVERIES: Final = table_columns(Delivery, "deliveries")
-EVENTS: Final = table_columns(
-    EventRecord,
-    "events",
-    computed=(
-        TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it concerns."),
-        TableColumn(
-            "conversation_id",
-            "text",
-            meaning="The conversation that it concerns.",
-            path=("data", "conversationId"),
-        ),
-        TableColumn(
-            "optimization_id",
-            "text",
-            meaning="The optimization that it concerns.",
-            path=("data", "optimizationId"),
-        ),
-        TableColumn(
-            "warnings",
-            "text",
-            meaning="Caveat about its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
-        ),
-    ),
-    first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
-)
-TARGETS: Final = table_columns(
-    TargetResult,
-    "targets",
-    computed=(TableColumn("optimization_id", "text", meaning="The optimization that was to improve it."),),
-    first=("optimization_id", "target", "change"),
-)
 EDITS: Final = table_columns(
     Edit,
     "edits",
     computed=(
-        TableColumn("optimization_id", "text", meaning="The optimization whose search wrote it."),
-        TableColumn("variant_id", "text", meaning="The first variant that was made with it."),
-        TableColumn("variant", "text", meaning="Name of that variant."),
-        TableColumn("generation", "integer", meaning="Generation of that variant, from 1."),
-        TableColumn("variant_ids", "texts", meaning="Every variant that was made with it, the oldest first."),
-        TableColumn("in_winner", "boolean", meaning="Whether the text of the winner has it."),
-        TableColumn("n_evidence", "integer", meaning="Number of places in conversations from which it was written."),
-        TableColumn("conversation_ids", "texts", meaning="The conversations of these places."),
-        TableColumn("quotes", "texts", meaning="The words of these places, in the same order."),
+        _column("optimization_id", "The optimization whose search wrote it."),
+        _column("variant_id", "The first variant that was made with it."),
+        _column("variant", "Name of that variant."),
+        _column("generation", "Generation of that variant, from 1.", "integer"),
+        _column("variant_ids", "Every variant that was made with it, the oldest first.", "texts"),
+        _column("in_winner", "Whether the text of the winner has it.", "boolean"),
+        _column("n_evidence", "Number of places in conversations from which it was written.", "integer"),
+        _column("conversation_ids", "The conversations of these places.", "texts"),
+        _column("quotes", "The words of these places, in the same order.", "texts"),
     ),
     first=(
         "edit_id", "optimization_id", "generation", "variant_id", "variant", "operation", "symptom", "cause", "anchor", "text",
         "won", "lost", "tied", "effect", "state", "reason", "in_winner",
     ),
 )  # fmt: skip
-REVIEW: Final = table_columns(VariantReview, "review")
 LABELS: Final = table_columns(
     Label,
     "labels",
@@ -230,52 +165,28 @@ LABELS: Final = table_columns(
         "optimization_id", "label_id",
     ),
 )  # fmt: skip
-BENCHMARKS: Final = table_columns(
-    Benchmark,
-    "benchmarks",
-    computed=(TableColumn("arm_count", "integer", meaning="Number of arms compared."),),
-    first=(
-        "benchmark_id",
-        "name",
-        "status",
-        "arm_count",
-        "scenario_count",
-        "conversations_done",
-        "conversations_total",
-    ),
-)
 BENCHMARK_ARMS: Final = table_columns(
     ComparedArm,
     "benchmark_arms",
     first=("arm", "name", "prompt"),
     computed=(
         _PROMPT_IF_KNOWN,
-        TableColumn("is_reference", "boolean", meaning="Whether the others are compared with this arm."),
-        TableColumn(
+        _column("is_reference", "Whether the others are compared with this arm.", "boolean"),
+        _column(
             "acceptable",
+            "Whether it is the reference, or a loss of the margin or more is excluded.",
             "boolean",
-            meaning="Whether it is the reference, or a loss of the margin or more is excluded.",
         ),
-        TableColumn("is_cheapest", "boolean", meaning="Whether it is the cheapest of the acceptable arms."),
-        TableColumn(
+        _column("is_cheapest", "Whether it is the cheapest of the acceptable arms.", "boolean"),
+        _column(
             "cost_basis",
+            "Criterion for the cheapest: ``price``, or ``tokens`` if an acceptable arm has no price.",
             "category",
-            meaning="Criterion for the cheapest: ``price``, or ``tokens`` if an acceptable arm has no price.",
             categories=COST_BASES,
         ),
     ),
 )
-_BENCHMARK_CONVERSATION: Final = table_columns(BenchmarkConversation, "benchmark_conversations")
-BENCHMARK_CONTENT: Final[Columns] = tuple(one for one in _BENCHMARK_CONVERSATION if one.name == "content")
-BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
-    one for one in _BENCHMARK_CONVERSATION if one not in BENCHMARK_CONTENT
-)
-SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
-SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
 JUDGES: Final = table_columns(Judge, "judges")
-JUDGE_RUNS: Final = table_columns(
-    JudgeRun, "judge_runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
-)
 VERDICTS: Final = table_columns(
     JudgeVerdict,
     "verdicts",
@@ -283,12 +194,7 @@ VERDICTS: Final = table_columns(
     first=("conversation_id", "prompt_id", "prompt", "status", "judge", "judge_version", "verdict", "reason"),
 )
 
-_PROMPT_ID: Final = TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it belongs to.")
-TOP_ISSUES: Final = table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",))
-STEP_FAILURES: Final = table_columns(
-    StepFailure, "step_failures", computed=(_PROMPT_ID,), first=("prompt_id",)
-)
-FLEET: Final = table_columns(FleetAgent, "fleet")
+_PROMPT_ID: Final = _column("prompt_id", "The prompt, or agent, that it belongs to.")
 
 # Name of a table to all columns that can be requested.
 TABLES: Final[dict[str, Columns]] = {
@@ -299,30 +205,69 @@ TABLES: Final[dict[str, Columns]] = {
     "messages": MESSAGES,
     "optimizations": OPTIMIZATIONS,
     "variants": VARIANTS,
-    "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
-    "targets": TARGETS,
+    "simulations": _content_last(table_columns(Simulation, "simulations")),
+    "targets": table_columns(
+        TargetResult,
+        "targets",
+        computed=(_column("optimization_id", "The optimization that was to improve it."),),
+        first=("optimization_id", "target", "change"),
+    ),
     "edits": EDITS,
-    "personas": PERSONAS,
-    "versions": VERSIONS,
-    "production_metrics": PRODUCTION_METRICS,
+    "personas": table_columns(Persona, "personas", first=("persona_id",)),
+    "versions": table_columns(PromptVersion, "versions", first=("version_id",)),
+    "production_metrics": table_columns(ProductionMetric, "production_metrics", first=("metric",)),
     "actions": ACTIONS,
-    "review": REVIEW,
+    "review": table_columns(VariantReview, "review"),
     "labels": LABELS,
-    "events": EVENTS,
-    "webhooks": WEBHOOKS,
-    "deliveries": DELIVERIES,
-    "benchmarks": BENCHMARKS,
+    "events": table_columns(
+        EventRecord,
+        "events",
+        computed=(
+            _column("prompt_id", "The prompt, or agent, that it concerns."),
+            _column("conversation_id", "The conversation that it concerns.", path=("data", "conversationId")),
+            _column("optimization_id", "The optimization that it concerns.", path=("data", "optimizationId")),
+            _column(
+                "warnings",
+                "Caveat about its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
+            ),
+        ),
+        first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
+    ),
+    "webhooks": table_columns(Webhook, "webhooks"),
+    "deliveries": table_columns(Delivery, "deliveries"),
+    "benchmarks": table_columns(
+        Benchmark,
+        "benchmarks",
+        computed=(_column("arm_count", "Number of arms compared.", "integer"),),
+        first=(
+            "benchmark_id",
+            "name",
+            "status",
+            "arm_count",
+            "scenario_count",
+            "conversations_done",
+            "conversations_total",
+        ),
+    ),
     "benchmark_arms": BENCHMARK_ARMS,
-    "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
-    "scenario_sets": SCENARIO_SETS,
-    "scenarios": SCENARIOS,
+    "benchmark_conversations": _content_last(table_columns(BenchmarkConversation, "benchmark_conversations")),
+    "scenario_sets": table_columns(ScenarioSet, "scenario_sets"),
+    "scenarios": table_columns(FixedScenario, "scenarios"),
     "judges": JUDGES,
-    "judge_runs": JUDGE_RUNS,
+    "judge_runs": table_columns(
+        JudgeRun, "judge_runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
+    ),
     "verdicts": VERDICTS,
-    "usage": USAGE,
-    "top_issues": TOP_ISSUES,
-    "step_failures": STEP_FAILURES,
-    "fleet": FLEET,
+    "usage": (
+        _column("resource", "The resource: prompts, optimizations, conversations or tokens."),
+        *table_columns(OptimizationsUsed, "usage"),
+        *table_columns(BillingPeriod, "usage"),
+    ),
+    "top_issues": table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",)),
+    "step_failures": table_columns(
+        StepFailure, "step_failures", computed=(_PROMPT_ID,), first=("prompt_id",)
+    ),
+    "fleet": table_columns(FleetAgent, "fleet"),
 }
 
 

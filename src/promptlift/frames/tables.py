@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.frames.columns import read_table
-from promptlift.frames.layouts import TABLES, USAGE
+from promptlift.frames.layouts import TABLES
 from promptlift.frames.variants import is_rehearsal
 from promptlift.schema.basis import basis_of_analyser, weakest
 from promptlift.schema.events import reduction_warning
@@ -105,7 +105,7 @@ def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     usage = rows[0]
     names = [name for name in usage if name != "period" and isinstance(usage[name], dict)]
     period = usage.get("period") or {}
-    return read_table(USAGE, [period | usage[name] for name in names], resource=names)
+    return read_table(TABLES["usage"], [period | usage[name] for name in names], resource=names)
 
 
 def with_prompt_names(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
