@@ -68,7 +68,9 @@ def benchmark(
     if value not in ("difference", "cost"):
         raise ValueError(f"value must be 'difference' or 'cost', not {value!r}.")
     # Prices count anew also what is already a result.
-    table = analysis.benchmark(data, prices=prices) if prices else theme.result_of(data, "benchmark")
+    table = (
+        analysis.benchmark(data, prices=prices) if prices is not None else theme.result_of(data, "benchmark")
+    )
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(table)) if value == "difference" else 4.2)
     draw = _draw_differences if value == "difference" else _draw_costs
     return theme.finish(ax, table, draw(ax, table, **style), title=title)
@@ -78,8 +80,8 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     facts = table.attrs["promptlift"]
     arms = zip(table["is_reference"].astype(bool), theme.distinct_names(list(table["name"]), 28), strict=True)
     name = next((name for is_reference, name in arms if is_reference), "the reference")
-    level = "" if facts.get("level") is None else f" ({100 * facts['level']:.4g} % interval)"
-    theme.frame_rows(ax, f"Task completion, difference to {name} in percentage points{level}")
+    label = f"Task completion, difference to {name} in percentage points{theme.at_level(facts.get('level'))}"
+    theme.frame_rows(ax, label)
     if table.empty:
         theme.show_empty(ax, "Nothing is measured yet", ticks=False)
         return theme.notes_of(table)

@@ -70,8 +70,8 @@ def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     """Draw the result of ``analysis.changes`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     label = facts["of"].removesuffix("s")
-    points_axis(ax, f"Change of the share of conversations with the {label}, percentage points "
-                    f"({100 * facts['level']:.4g} % interval)")  # fmt: skip
+    label_of_x = f"Change of the share of conversations with the {label}, percentage points"
+    points_axis(ax, label_of_x + theme.at_level(facts["level"]))
     if table.empty:
         there = facts["n_before"] or facts["n_after"]
         theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights", ticks=False)

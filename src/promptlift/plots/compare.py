@@ -84,19 +84,9 @@ def compare(
     FrameError, ValueError
         Raised by ``analysis.compare``, or when there is no such ``value``.
     """
-    table = theme.result_of(
-        data,
-        "compare",
-        by=by,
-        pair=pair,
-        outcome=outcome,
-        control=control,
-        level=level,
-        labels=labels,
-        confidence_mode=confidence_mode,
-        repeats=repeats,
-        kind=kind,
-    )
+    options = {"pair": pair, "outcome": outcome, "control": control, "level": level, "labels": labels}
+    options |= {"confidence_mode": confidence_mode, "repeats": repeats, "kind": kind}
+    table = theme.result_of(data, "compare", by=by, **options)
     if value not in ("difference", "lift"):
         raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
     column = _column(table, value)
@@ -116,8 +106,8 @@ def _column(table: pd.DataFrame, value: str) -> str:
 def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
-    interval = f" ({100 * facts['level']:.4g} % interval)" if table[f"{value}_low"].notna().any() else ""
-    theme.frame_rows(ax, _axis(facts, value, list(table["variant"])) + interval)
+    level = facts["level"] if table[f"{value}_low"].notna().any() else None
+    theme.frame_rows(ax, _axis(facts, value, list(table["variant"])) + theme.at_level(level))
     if table.empty:
         theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)

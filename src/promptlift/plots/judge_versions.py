@@ -36,16 +36,9 @@ def mark_versions(ax: Axes, facts: dict[str, Any]) -> None:
         line = ax.axvline(day, color=theme.foreground(), linestyle="--", linewidth=1.0, alpha=0.7, zorder=1)
         line.set_gid("judge-version")
         ax.annotate(
-            _words(change),
-            (day, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, -3),
-            textcoords="offset points",
-            ha="left",
-            va="top",
-            fontsize="small",
-            color=theme.foreground(),
-        )
+            _words(change), (day, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -3), textcoords="offset points",
+            ha="left", va="top", fontsize="small", color=theme.foreground(),
+        )  # fmt: skip
 
 
 def version_notes(facts: dict[str, Any]) -> list[str]:
@@ -53,8 +46,7 @@ def version_notes(facts: dict[str, Any]) -> list[str]:
     versions, models = facts.get("judge_versions", []), facts.get("judge_models", [])
     if "judge" not in facts or not versions:
         return []
-    number = "version" if len(versions) == 1 else "versions"
-    said = f"As the judge {_name(facts)} says, {number} {_listed(versions)}"
+    said = f"As the judge {_name(facts)} says, version{'s' * (len(versions) > 1)} {_listed(versions)}"
     if len(models) > 1:
         said += f", by {_listed(models)}"
     changing = [name for name, some in (("version", versions), ("model", models)) if len(some) > 1]

@@ -51,16 +51,21 @@ def follow_notebook_theme(*, follow: bool = True) -> None:
     --------
     >>> plots.follow_notebook_theme()  # doctest: +SKIP
     """
-    ipython = sys.modules.get("IPython")
-    shell: Any = None if ipython is None else ipython.get_ipython()
-    if shell is None:
+    formatter = _formatter()
+    if formatter is None:
         raise RuntimeError("There is no notebook here. Call follow_notebook_theme() in a cell of JupyterLab.")
-    formatter = shell.display_formatter.formatters["text/html"]
     if follow:
         _load_backend()
         formatter.for_type(Figure, themed_svg)
     else:
         formatter.pop(Figure, None)
+
+
+def _formatter() -> Any:
+    """Return how this notebook shows HTML; None where this is no notebook."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = None if ipython is None else ipython.get_ipython()
+    return None if shell is None else shell.display_formatter.formatters["text/html"]
 
 
 def _load_backend() -> None:
@@ -71,14 +76,10 @@ def _load_backend() -> None:
 
 def themed_pictures(figure: Figure) -> tuple[str, str] | None:
     """Return a figure as one drawing for light and one for dark pages; None where it does not follow the theme."""
-    ipython = sys.modules.get("IPython")
-    shell: Any = None if ipython is None else ipython.get_ipython()
-    follows = shell is not None and Figure in shell.display_formatter.formatters["text/html"]
-    if not follows or _is_dark(figure):
+    formatter = _formatter()
+    if formatter is None or Figure not in formatter or _is_dark(figure):
         return None
-    out = io.StringIO()
-    figure.savefig(out, format="svg", transparent=True)
-    light = out.getvalue()
+    light = _drawn(figure)
     dark = _COLOR.sub(lambda found: on_dark(found.group().lower()), light)
     # Black letters have no colour of their own in the drawing.
     return light, dark.replace("<svg ", '<svg fill="#ffffff" ', 1)
@@ -88,9 +89,7 @@ def themed_svg(figure: Figure) -> str | None:
     """Return a figure as HTML with one drawing for both themes; None where its own ground is dark."""
     if _is_dark(figure):
         return None
-    out = io.StringIO()
-    figure.savefig(out, format="svg", bbox_inches="tight", transparent=True)
-    svg = _NOT_FOR_A_PAGE.sub("", out.getvalue())
+    svg = _NOT_FOR_A_PAGE.sub("", _drawn(figure, bbox_inches="tight"))
     # Black letters have no colour of their own in the drawing.
     used = sorted({_BLACK, *(found.lower() for found in _COLOR.findall(svg))})
     # A name of its own for every colour; figures with the same colours may share a page.
@@ -101,6 +100,12 @@ def themed_svg(figure: Figure) -> str | None:
     drawing = "fill: var(--promptlift-000000); stroke-linejoin: round; max-width: 100%; height: auto"
     style = f".{name} {{{light}}} {chosen} {{{dark}}} .{name} svg {{{drawing}}}"
     return f'<div class="{name}"><style>{style}</style>{svg}</div>'
+
+
+def _drawn(figure: Figure, **options: Any) -> str:
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, **options)
+    return out.getvalue()
 
 
 def _is_dark(figure: Figure) -> bool:

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from promptlift.plots import theme
 from promptlift.plots.estimates import ENDS, draw_differences, fit_points, points_axis, signed
 from promptlift.plots.palette import PALETTE
+from promptlift.words.figures import counted
 from promptlift.words.names import columns_of
 
 if TYPE_CHECKING:
@@ -133,9 +134,7 @@ def _draw_dots(
         for part, most in (("all", 1), ("persona", _PERSONAS), ("scenario", _SCENARIOS))
     }
     ax = theme.new_axes(ax, 1.6 + 0.42 * (sum(map(len, parts.values())) + 2))
-    points_axis(
-        ax, f"Difference of task completion in percentage points ({100 * facts['level']:.4g} % interval)"
-    )
+    points_axis(ax, f"Difference of task completion in percentage points{theme.at_level(facts['level'])}")
     tone = color[1] if isinstance(color, list | tuple) else color
     y = 0.0
     drawn: list[pd.DataFrame] = []
@@ -157,17 +156,12 @@ def _draw_dots(
     why = (
         f"Most of the {few} pairs of a persona and a scenario have fewer than {theme.FEW} conversations each."
     )
-    return (
-        ax,
-        table,
-        theme.notes_of(
-            table, why, *_common_notes(table, facts, len(parts["persona"]), len(parts["scenario"]))
-        ),
-    )
+    notes = _common_notes(table, facts, len(parts["persona"]), len(parts["scenario"]))
+    return ax, table, theme.notes_of(table, why, *notes)
 
 
 def _pairs_in_words(row: dict[Any, Any]) -> str:
-    return f"{row['rate']:.0%} against {row['rate_control']:.0%} · {row['n']:,} pair{'' if row['n'] == 1 else 's'}"
+    return f"{row['rate']:.0%} against {row['rate_control']:.0%} · {counted(row['n'], 'pair')}"
 
 
 def _draw_cell(ax: Axes, x: float, y: float, cell: dict[Any, Any], colors: Any) -> None:
@@ -229,12 +223,10 @@ def _notes(
     table: pd.DataFrame, facts: dict[str, Any], shown: pd.DataFrame, columns: int, rows: int
 ) -> list[str | None]:
     everything = table[table["part"] == "all"].iloc[0]
-    interval = (
-        f"{signed(everything['difference_low'], '.1f')} to {signed(everything['difference_high'], '.1f')}"
-    )
-    interval_and_n = f"{100 * facts['level']:.4g} % interval {interval}, n = {everything['n']:,} pairs"
+    difference, low, high = (signed(everything[name], ".1f") for name in ENDS)
+    interval = f"{100 * facts['level']:.4g} % interval {low} to {high}, n = {everything['n']:,} pairs"
     notes: list[str | None] = [
-        f"Difference of task completion in percentage points; all: {signed(everything['difference'], '.1f')} ({interval_and_n})."
+        f"Difference of task completion in percentage points; all: {difference} ({interval})."
     ]
     notes.append("Below it: completed with the variant : with the original, out of all pairs of the cell.")
     if shown["n"].lt(theme.FEW).any():

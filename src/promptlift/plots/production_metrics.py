@@ -80,13 +80,11 @@ def _draw_row(
     color: Any,
     style: Mapping[str, Any],
 ) -> None:
-    known = [float(row[side]) for side in ("before", "after") if pd.notna(row[side])]
+    known = {side: float(row[side]) for side in ("before", "after") if pd.notna(row[side])}
     if not known:
         return
-    low, high = ends or (0.0, 1.25 * max(known) or 1.0)
-    at = {
-        side: (float(row[side]) - low) / (high - low) for side in ("before", "after") if pd.notna(row[side])
-    }
+    low, high = ends or (0.0, 1.25 * max(known.values()) or 1.0)
+    at = {side: (value - low) / (high - low) for side, value in known.items()}
     if len(at) == 2:
         ax.annotate(
             "", (at["after"], y), (at["before"], y),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from promptlift.plots.completion_trend import draw_trend
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.mentions import draw_mentions
-from promptlift.plots.preview import in_notebook, shown_while
 from promptlift.plots.sentiment import draw_sentiment
 from promptlift.words.figures import percent
 
@@ -93,7 +93,9 @@ def prompt_overview(
     if prompt_id is not None and not table and hasattr(source, "prompt_id"):
         prompt_id = source.prompt_id(prompt_id)
     if not rows:
-        return _page_of_aggregates(source, prompt_id, title, top=top)
+        if table:
+            raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
+        return _page_of_aggregates(_headed(source, prompt_id, title), source.prompt_insights(prompt_id), top)
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -117,12 +119,10 @@ def prompt_overview(
     return figure
 
 
-def _page_of_aggregates(source: Any, prompt_id: str | None, title: str | None, *, top: int) -> Figure:
+def _page_of_aggregates(name: str, view: Any, top: int, *notes: str) -> Figure:
     """Draw the page from the service's aggregates alone."""
-    if not hasattr(source, "prompt_insights"):
-        raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-    figure, axes = _page(_headed(source, prompt_id, title))
-    _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
+    figure, axes = _page(name)
+    _write_notes(figure, [*notes, *draw_view(axes, view, top=top)])
     return figure
 
 
@@ -130,19 +130,28 @@ def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
     view = (
         source.prompt_insights(prompt_id, "all")
-        if in_notebook() and hasattr(source, "prompt_insights")
+        if _in_notebook() and hasattr(source, "prompt_insights")
         else None
     )
     if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
+    from IPython.display import display  # noqa: PLC0415  (only notebooks have it loaded)
 
-    def draw() -> Figure:
-        figure, axes = _page(_name(source, prompt_id))
-        _write_notes(figure, ["Conversations are still loading.", *draw_view(axes, view, top=top)])
-        return figure
-
-    with shown_while(draw):
+    figure = _page_of_aggregates(_name(source, prompt_id), view, top, "Conversations are still loading.")
+    handle = display(figure, display_id=True)  # type: ignore[no-untyped-call]
+    plt.close(figure)
+    try:
         return source.conversations(prompt_id=prompt_id, insights=True)
+    finally:
+        handle.update({"text/plain": ""}, raw=True)
+
+
+def _in_notebook() -> bool:
+    """Return whether this code runs in a notebook kernel, where a figure can be shown and removed again."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _of_prompt(table: Any, prompt_id: str | None) -> Any:
@@ -183,17 +192,8 @@ def _page(name: str) -> tuple[Figure, list[Axes]]:
     figure = plt.figure(figsize=(theme.WIDTH, 7.4))
     theme.hold_width(figure)
     # Fixed margins: a layout engine would take as long as the drawing.
-    grid = figure.add_gridspec(
-        2,
-        2,
-        left=0.105,
-        right=0.975,
-        top=0.845,
-        bottom=0.145,
-        wspace=0.26,
-        hspace=0.62,
-        width_ratios=(1, 1.15),
-    )
+    margins = {"left": 0.105, "right": 0.975, "top": 0.845, "bottom": 0.145}
+    grid = figure.add_gridspec(2, 2, **margins, wspace=0.26, hspace=0.62, width_ratios=(1, 1.15))
     axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
     # The headline numbers have no labels at their left, so they may use that space.
     box = axes[0].get_position()
@@ -209,14 +209,8 @@ def _write_notes(figure: Figure, notes: Iterable[str]) -> None:
     texts = [*figure.texts, *[text for ax in figure.axes for text in theme.texts_of(ax)]]
     notes = [*notes, *([MISSING] if make_readable(texts) else [])]
     text = " ".join(dict.fromkeys(notes))
-    figure.text(
-        0.03,
-        0.02,
-        "\n".join(theme.lines_of(text, 72 * 0.94 * theme.WIDTH, 7.5)),
-        fontsize=7.5,
-        alpha=0.85,
-        va="bottom",
-    )
+    lines = theme.lines_of(text, 72 * 0.94 * theme.WIDTH, 7.5)
+    figure.text(0.03, 0.02, "\n".join(lines), fontsize=7.5, alpha=0.85, va="bottom")
 
 
 def _headline(ax: Axes, table: pd.DataFrame, level: float) -> None:
@@ -226,14 +220,11 @@ def _headline(ax: Axes, table: pd.DataFrame, level: float) -> None:
         return
     rate = "–" if row["n"] == 0 else f"{row['rate']:.0%}"
     sentiment = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
+    mean = f"mean {'word list score' if is_by_score(table) else 'sentiment'}, −1 to 1"
     lines = [
         (f"{row['conversations']:,}", "conversations", _period(row)),
         (rate, *_completed(row, level)),
-        (
-            sentiment,
-            f"mean {'word list score' if is_by_score(table) else 'sentiment'}, −1 to 1",
-            _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"]),
-        ),
+        (sentiment, mean, _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"])),
     ]
     write_headlines(ax, lines)
 

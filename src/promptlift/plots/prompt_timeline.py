@@ -13,6 +13,7 @@ from promptlift.plots import theme
 from promptlift.plots.completion_trend import draw_trend
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import day_numbers
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -89,7 +90,6 @@ def prompt_timeline(
 def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
     """Draw the result of ``analysis.prompt_timeline`` on axes with the trend, and return the notes under it."""
     low, high = ax.get_xlim()
-    shown = texts
     if texts.empty:
         return ["No versions of the prompt are known."]
     if not ax.lines:
@@ -111,25 +111,13 @@ def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
         left, right = max(start, low), min(end, high)
         applied = row["origin"] in ("applied", "auto_deployed")
         if start > low:
-            ax.plot(
-                [start, start],
-                [0, 1.02],
-                color=tone,
-                linewidth=1.2,
-                linestyle="--" if applied else "-",
-                alpha=0.7,
-            )
+            dashes = "--" if applied else "-"
+            ax.plot([start] * 2, [0, 1.02], color=tone, linewidth=1.2, linestyle=dashes, alpha=0.7)
         if row["n"]:
-            few = row["n"] < theme.FEW
-            ax.fill_between(
-                [left, right],
-                row["rate_low"],
-                row["rate_high"],
-                color=tone,
-                alpha=0.05 if few else 0.12,
-                linewidth=0,
-            )
-            ax.plot([left, right], [row["rate"]] * 2, color=tone, linewidth=1.4, alpha=0.35 if few else 0.8)
+            few, ends = row["n"] < theme.FEW, [left, right]
+            weak = 0.05 if few else 0.12
+            ax.fill_between(ends, row["rate_low"], row["rate_high"], color=tone, alpha=weak, linewidth=0)
+            ax.plot(ends, [row["rate"]] * 2, color=tone, linewidth=1.4, alpha=0.35 if few else 0.8)
         ax.text(
             left, 1.04 + 0.09 * (_ROWS - 1 - place % _ROWS), _name(row, short=len(shown) > _NAMED),
             fontsize=7.5, va="bottom", ha="right" if left > low + 0.8 * (high - low) else "left", clip_on=False,
@@ -138,9 +126,7 @@ def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
     lines = "Horizontal lines: rate while a version was live. Dashed: a variant was applied."
     notes = [lines, "Comparing versions is observational: the users may have changed too."]
     if omitted:
-        notes.append(
-            f"{omitted} version{'s' * (omitted > 1)} not shown: outside this period, or too many to show."
-        )
+        notes.append(f"{counted(omitted, 'version')} not shown: outside this period, or too many to show.")
     return notes
 
 

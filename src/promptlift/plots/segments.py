@@ -84,31 +84,34 @@ def segments(
         Raised by ``analysis.segments``, or when ``top`` cannot be used.
     """
     check_top(top)
-    table = theme.result_of(
-        data,
-        "segments",
-        outcome=outcome,
-        by=by,
-        pairs=pairs,
-        smallest=smallest,
-        bins=bins,
-        tz=tz,
-        level=level,
-        labels=labels,
-    )
+    options = {
+        "by": by,
+        "pairs": pairs,
+        "smallest": smallest,
+        "bins": bins,
+        "tz": tz,
+        "level": level,
+        "labels": labels,
+    }
+    table = theme.result_of(data, "segments", outcome=outcome, **options)
     shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
     facts = table.attrs["promptlift"]
     words = theme.plain(outcome_name(facts).replace("_", " "), 28)
     theme.frame_rows(
-        ax, f"{words}, difference to the rest in percentage points ({100 * facts['level']:.4g} % interval)"
+        ax, f"{words}, difference to the rest in percentage points{theme.at_level(facts['level'])}"
     )
     if shown.empty:
         none = "No segments to compare" if may_tell(facts.get("basis")) else facts["summary"]
         theme.show_empty(ax, none, ticks=False)
-        return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table), title=title), table, data)
-    _draw_rows(ax, shown, **style)
-    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown)), *version_notes(facts)]
+        notes = []
+    else:
+        _draw_rows(ax, shown, **style)
+        notes = [
+            *corrected_notes(shown, "difference_points"),
+            *_notes(table, len(shown)),
+            *version_notes(facts),
+        ]
     theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -173,13 +174,14 @@ def draw_sentiment_trend(
         groups = [_label_group(table, label, color, place) for place, label in enumerate(values)]
     else:
         groups, omitted, shown = theme.groups_of(ax, table, by, n, color)
-        groups = [_estimated(group, "sentiment" if score else values[0]) for group in groups]
+        label = "sentiment" if score else values[0]
+        groups = [replace(group, rows=_estimates(group.rows, label)) for group in groups]
     draw_periods(
         ax, table, groups,
         estimate="estimate", n=n, scale=_scale(usual) if score else RATES,
         named=by is not None or not score, separate_counts=by is not None, **style,
     )  # fmt: skip
-    ax.set_ylabel(_score_label(usual) if score else _share_label(values if by is None else values[:1]))
+    ax.set_ylabel(_label(usual, values, by))
     if not table[n].any():
         anything = has_conversations(table)
         theme.show_empty(ax, "No conversations with insights" if anything else "No conversations")
@@ -198,35 +200,31 @@ def _scale(usual: float | None) -> Scale:
     return Scale(low, high, ticks, tuple(tick for tick in ticks if tick == int(tick)), SCORES.form)
 
 
-def _score_label(usual: float | None) -> str:
+def _label(usual: float | None, values: Sequence[str], by: str | None) -> str:
+    if values[0] == "score":
+        return (
+            "Mean sentiment score"
+            if usual is None
+            else f"Mean score, relative to the usual {signed(usual, 2)}"
+        )
     return (
-        "Mean sentiment score" if usual is None else f"Mean score, relative to the usual {signed(usual, 2)}"
+        f"Share of {values[0]} conversations"
+        if by is not None or len(values) == 1
+        else "Share of conversations"
     )
-
-
-def _share_label(values: Sequence[str]) -> str:
-    return f"Share of {values[0]} conversations" if len(values) == 1 else "Share of conversations"
-
-
-def _estimated(group: theme.Group, label: str) -> theme.Group:
-    return theme.Group(_estimates(group.rows, label), group.name, group.color, group.marker)
 
 
 def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> theme.Group:
     given = color.get(label) if isinstance(color, dict) else color
     if isinstance(given, list | tuple):
         given = given[place % len(given)]
-    own_color = given or SENTIMENT_COLORS[label]
-    return theme.Group(_estimates(table, label), label, own_color, _MARKERS[label])
+    return theme.Group(_estimates(table, label), label, given or SENTIMENT_COLORS[label], _MARKERS[label])
 
 
 def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
     """Return the rows with the shares of a label, or the mean of ``sentiment``, as ``estimate``."""
-    names = {
-        f"{label}_{'mean' if label == 'sentiment' else 'share'}": "estimate",
-        f"{label}_low": "estimate_low",
-        f"{label}_high": "estimate_high",
-    }
+    names = {f"{label}_{end}": f"estimate_{end}" for end in ("low", "high")}
+    names[f"{label}_{'mean' if label == 'sentiment' else 'share'}"] = "estimate"
     shown = rows[["n", "sentiment_n", *names]].rename(columns=names)
     return shown.assign(sentiment=SCORE_MARK if label == "sentiment" else label)
 
@@ -279,12 +277,6 @@ def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) 
         given = color.get(label) if isinstance(color, dict) else color
         own_color = given or SENTIMENT_COLORS.get(label, SENTIMENT_COLORS["neutral"])
         row = table.iloc[[place]]
-        ax.barh(
-            place,
-            row["share"],
-            height=0.5,
-            color=own_color,
-            alpha=0.4 if theme.is_dark(ax) else 0.22,
-            linewidth=0,
-        )
+        alpha = 0.4 if theme.is_dark(ax) else 0.22
+        ax.barh(place, row["share"], height=0.5, color=own_color, alpha=alpha, linewidth=0)
         draw_estimates(ax, [place], row, "share", "total", color=own_color, horizontal=True, **style)

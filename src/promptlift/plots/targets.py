@@ -9,6 +9,7 @@ import pandas as pd
 
 from promptlift.plots import theme
 from promptlift.plots.estimates import draw_differences, fit_points, points_axis
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,12 +53,12 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
     result = theme.result_of(table, "targets")
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, len(result)))
     facts = result.attrs["promptlift"]
-    level = "" if facts["level"] is None else f" ({100 * facts['level']:.4g} % interval)"
+    label = "Target met, difference to the original in percentage points"
     if result.empty:
-        theme.frame_rows(ax, "Target met, difference to the original in percentage points")
+        theme.frame_rows(ax, label)
         theme.show_empty(ax, "This optimization has no targets", ticks=False)
         return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
-    points_axis(ax, f"Target met, difference to the original in percentage points{level}")
+    points_axis(ax, label + theme.at_level(facts["level"]))
     rows = np.arange(len(result), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(result) - 0.15)
     draw_differences(ax, rows, result, "n_pairs", **style)
@@ -72,8 +73,7 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
 def _numbers(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["original_met"]) or pd.isna(row["variant_met"]):
         return "no pairs"
-    pairs = int(row["n_pairs"])
-    return f"{row['original_met']:.1f} % → {row['variant_met']:.1f} % · {pairs:,} pair{'' if pairs == 1 else 's'}"
+    return f"{row['original_met']:.1f} % → {row['variant_met']:.1f} % · {counted(row['n_pairs'], 'pair')}"
 
 
 def _hypothesis(facts: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from promptlift.plots import theme
 from promptlift.plots.estimates import draw_estimates
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,5 +67,5 @@ def _draw(ax: Axes, table: pd.DataFrame, points: dict[str, Any]) -> None:
 
 
 def _numbers(row: dict[Any, Any]) -> str:
-    text = f"{row['n']:,} conversation{'' if row['n'] == 1 else 's'}"
+    text = counted(row["n"], "conversation")
     return f"{text} · {row['impact']} impact" if pd.notna(row["impact"]) else text

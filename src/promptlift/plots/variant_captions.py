@@ -8,12 +8,18 @@ import pandas as pd
 
 from promptlift.frames.headline import TESTED_LIFT
 from promptlift.frames.variants import NO_SAMPLE_SIZE
+from promptlift.plots import theme
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
 __all__ = ["axis_label", "notes", "row_numbers", "title"]
 
+_BANDS: Final = {
+    "equivalent": "no practical difference",
+    "better": "above the band",
+    "worse": "below the band",
+}
 _NO_SIZE: Final = "Hollow: interval unavailable, because the service reports no sample size."
 _NO_INTERVAL: Final = "Hollow: the service reports no interval."
 
@@ -40,13 +46,8 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         parts.append(f"n = {row['n']:,}")
     else:
         parts.append("sample size not reported")
-    if row["equivalence"] in ("equivalent", "better", "worse"):
-        words = {
-            "equivalent": "no practical difference",
-            "better": "above the band",
-            "worse": "below the band",
-        }
-        parts.append(words[row["equivalence"]])
+    if row["equivalence"] in _BANDS:
+        parts.append(_BANDS[row["equivalence"]])
     return " · ".join(parts).replace("-", "−")
 
 
@@ -54,7 +55,7 @@ def axis_label(shown: pd.DataFrame) -> str:
     """Return the label of x: the unit of the lift and the level of the intervals."""
     bases = set(shown["lift_basis"].dropna())
     levels = shown.loc[shown["uncertainty_source"].eq("service"), "interval_level"].dropna().unique()
-    interval = f" ({100 * float(levels[0]):.4g} % interval)" if len(levels) == 1 else ""
+    interval = theme.at_level(float(levels[0]) if len(levels) == 1 else None)
     if bases == {"points_completion"}:
         return f"Lift in percentage points of task completion{interval}"
     mix = ", logged mix" if len(shown) and shown[TESTED_LIFT["lift"]].notna().all() else ""

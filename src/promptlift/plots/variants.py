@@ -94,19 +94,12 @@ def variant_lift(
     signed_ticks(ax)
     for place, (panel, rect) in enumerate(zip(panels, _rectangles(panels), strict=True)):
         where = ax if len(panels) == 1 else _panel_axes(ax, rect)
-        _draw_panel(
-            where,
-            panel,
-            (low, high),
-            band,
-            ax,
-            {"color": color or theme.palette(ax)[0], "ground": ax.get_facecolor(), **style},
-        )
+        tones = {"color": color or theme.palette(ax)[0], "ground": ax.get_facecolor()}
+        _draw_panel(where, panel, (low, high), band, ax, tones | style)
         if len(panels) > 1:
             _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
-    return theme.finish(
-        ax, table, theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes), title=title
-    )
+    notes = theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes)
+    return theme.finish(ax, table, notes, title=title)
 
 
 def _panels(table: pd.DataFrame) -> tuple[pd.DataFrame, list[pd.DataFrame], list[str]]:
@@ -217,32 +210,21 @@ def _draw_row(
             outside = pd.isna(value) or not limits[0] <= value <= limits[1]
             ends.append(edge if outside else value)
             if outside:
-                ax.plot(
-                    edge,
-                    y,
-                    marker=arrow,
-                    color=color,
-                    markersize=6,
-                    linestyle="none",
-                    clip_on=False,
-                    zorder=3,
-                )
+                _mark(ax, edge, y, arrow, 6, color=color, clip_on=False, zorder=3)
         ax.hlines(y, ends[0], ends[1], color=color, alpha=0.75, linewidth=1.6)
-    marks: dict[str, Any] = {"marker": "o", "markersize": 6.0, "zorder": 4} | style | {"linestyle": "none"}
-    ax.plot(
-        row["lift"], y, color=color, markerfacecolor=color if sent else ground, markeredgecolor=color, **marks
-    )
-    if not pd.isna(row[TESTED_LIFT["lift"]]):
-        ax.plot(
-            row[TESTED_LIFT["lift"]], y, linestyle="none", marker="x", markersize=5.0, color=theme.foreground(),
-            alpha=0.85, zorder=5,
-        )  # fmt: skip
+    point: dict[str, Any] = {"marker": "o", "markersize": 6.0, "zorder": 4} | style | {"linestyle": "none"}
+    face = color if sent else ground
+    ax.plot(row["lift"], y, color=color, markerfacecolor=face, markeredgecolor=color, **point)
+    tone = theme.foreground()
+    _mark(ax, row[TESTED_LIFT["lift"]], y, "x", 5.0, color=tone, alpha=0.85, zorder=5)
     _draw_verified(ax, y, row, limits)
-    if not pd.isna(row["lift_expected"]):
-        ax.plot(
-            row["lift_expected"], y, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(),
-            alpha=0.85, zorder=5,
-        )  # fmt: skip
+    _mark(ax, row["lift_expected"], y, "D", 3.5, color=tone, alpha=0.85, zorder=5)
+
+
+def _mark(ax: Axes, x: Any, y: float, marker: str, size: float, **style: Any) -> None:
+    """Draw a marker where its lift is known."""
+    if not pd.isna(x):
+        ax.plot(x, y, linestyle="none", marker=marker, markersize=size, **style)
 
 
 def _draw_verified(ax: Axes, y: float, row: Mapping[Hashable, Any], limits: tuple[float, float]) -> None:
@@ -256,29 +238,25 @@ def _draw_verified(ax: Axes, y: float, row: Mapping[Hashable, Any], limits: tupl
     ]
     tone = theme.foreground()
     ax.hlines(below, ends[0], ends[1], color=tone, alpha=0.6, linewidth=0.9, zorder=3)
-    ax.plot(row["lift_verified"], below, linestyle="none", marker="|", markersize=7.0, color=tone, zorder=4)
+    _mark(ax, row["lift_verified"], below, "|", 7.0, color=tone, zorder=4)
 
 
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
-    inner = (
-        shown[["lift", "lift_expected", "lift_verified", TESTED_LIFT["lift"]]].to_numpy(np.float64).ravel()
-    )
+    lifts = ["lift", "lift_expected", "lift_verified", TESTED_LIFT["lift"]]
+    inner = shown[lifts].to_numpy(np.float64).ravel()
     inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
     low, high = float(inner.min()), float(inner.max())
     reach = 3.0 * max(high - low, 10.0)
-    ends = (
-        shown[["lift_low", "lift_high", "lift_verified_low", "lift_verified_high"]]
-        .to_numpy(np.float64)
-        .ravel()
-    )
+    bounds = ["lift_low", "lift_high", "lift_verified_low", "lift_verified_high"]
+    ends = shown[bounds].to_numpy(np.float64).ravel()
     ends = ends[np.isfinite(ends)]
     ends = ends[(ends >= low - reach) & (ends <= high + reach)]
     if len(ends):
         low, high = min(low, float(ends.min())), max(high, float(ends.max()))
     room = 0.06 * (high - low) or 1.0
-    open_low, open_high = bool(shown["low_unbounded"].any()), bool(shown["high_unbounded"].any())
-    return low - room * (2 if open_low else 1), high + room * (2 if open_high else 1)
+    below, above = (room * (2 if shown[f"{end}_unbounded"].any() else 1) for end in ("low", "high"))
+    return low - below, high + above
 
 
 def variant_confidence(
