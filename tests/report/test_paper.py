@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import weasyprint
 
-from promptlift.report.compose import build
 from promptlift.report.renderers.html import page
+from support.report_numbers import document_of
 from support.report_page import clock, conversations
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("needs_pdf")]
@@ -29,16 +29,9 @@ def laid_out(names, *, period=None):
             for _ in range(len(part))
         ]
         parts.append(part)
-    made = build(
-        pd.concat(parts, ignore_index=True),
-        names if len(names) > 1 else names[0],
-        title=None,
-        logo=None,
-        redacted=False,
-        examples=2,
-        period=period,
-        clock=clock,
-    )
+    ids = names if len(names) > 1 else names[0]
+    table = pd.concat(parts, ignore_index=True)
+    made = document_of(table, ids, clock=clock, examples=2, period=period)
     return weasyprint.HTML(string=page(made, paged=True)).render().pages
 
 

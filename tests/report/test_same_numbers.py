@@ -11,7 +11,7 @@ import pytest
 from promptlift import analysis
 from promptlift.frames import edits_table, optimizations_table, variants_table
 from promptlift.report.compose import compose
-from promptlift.report.gather import gather, with_labels
+from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.renderers import renderer_for
 from support.labelled import label
@@ -61,7 +61,7 @@ def written(request, tmp_path_factory):
     else:
         truth = table.set_index("conversation_id")["sentiment"].eq("positive")
         labels = label(analysis.label_plan(table, by="prompt_id", n=150), truth)
-        material = with_labels(table, material, labels)
+        material = gather(table, ids, Window(), labels)
     options = {"window": Window(), "now": NOW, "title": None, "logo": None, "redacted": False, "examples": 6}
     paths = {"document": compose(material, **options)}
     for ending in FORMATS:

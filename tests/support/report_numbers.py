@@ -14,7 +14,9 @@ from markdown_it import MarkdownIt
 
 from promptlift.errors import ConfigError
 from promptlift.report.cells import formatted, plain, tables_of
-from promptlift.report.compose import build
+from promptlift.report.compose import compose
+from promptlift.report.gather import gather
+from promptlift.report.period import window_of
 from promptlift.report.renderers import pdf
 
 FORMATS = ("html", "pdf", "xlsx", "md")
@@ -103,10 +105,10 @@ def pdf_text(path):
     return squeezed("".join(page.extract_text() for page in pypdf.PdfReader(path).pages))
 
 
-def document_of(source, prompt_id, **options):
+def document_of(source, prompt_id, *, clock, period=None, labels=None, **options):
     """The document that ``report.write`` would render."""
-    wanted = {"title": None, "logo": None, "redacted": False, "examples": 6, "period": None, "clock": None}
-    return build(source, prompt_id, **wanted | options)
+    window = window_of(period, clock())
+    return compose(gather(source, prompt_id, window, labels), window=window, now=clock(), **options)
 
 
 def texts_of(table):

@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from promptlift.report.document import Logo
     from promptlift.report.logo import LogoLike
@@ -94,13 +94,20 @@ def write(
     """
     target = Path(path)
     render, image = _check(target, logo)
-    from promptlift.report.compose import build  # noqa: PLC0415
+    from promptlift.report.compose import compose  # noqa: PLC0415
     from promptlift.report.files import write_report_file  # noqa: PLC0415
+    from promptlift.report.gather import gather  # noqa: PLC0415
+    from promptlift.report.period import window_of  # noqa: PLC0415
+    from promptlift.report.sections.examples import check_number  # noqa: PLC0415
 
-    document = build(
-        source, prompt_id, title=title, logo=image, redacted=redact, examples=examples, period=period, labels=labels,
-        clock=clock,
-    )  # fmt: skip
+    check_number(examples)
+    now = datetime.now(UTC) if clock is None else clock()
+    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
+    window = window_of(period, now)
+    material = gather(source, prompt_id, window, labels)
+    document = compose(
+        material, window=window, now=now, title=title, logo=image, redacted=redact, examples=examples
+    )
     write_report_file(target, render(document))
     return target
 

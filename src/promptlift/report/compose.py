@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
@@ -11,13 +10,12 @@ from promptlift.analysis.sentences import trend_sentence
 from promptlift.analysis.sentiments import is_by_score
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import day
-from promptlift.report.gather import GROUP, gather, records, text_of, with_labels
-from promptlift.report.period import window_of
+from promptlift.report.gather import GROUP, records, text_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
 from promptlift.report.sections.comparisons import Answer, against_the_period_before, between_prompts
 from promptlift.report.sections.corrected import corrected, corrected_sentences
-from promptlift.report.sections.examples import MAX_EXAMPLES, example_conversations
+from promptlift.report.sections.examples import example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
@@ -25,15 +23,15 @@ from promptlift.schema.inert import one_line
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     import pandas as pd
 
     from promptlift.report.document import Logo
     from promptlift.report.gather import Material
-    from promptlift.report.period import PeriodLike, Window
+    from promptlift.report.period import Window
 
-__all__ = ["build", "compose"]
+__all__ = ["compose"]
 
 _TITLE_CHARS: Final = 120
 _EVIDENCE_CHARS: Final = 4_000
@@ -46,44 +44,15 @@ _EMPTY: Final = {
 }
 
 
-def build(
-    source: Any,
-    prompt_id: str | Sequence[str] | None,
-    *,
-    title: str | None,
-    logo: Logo | None,
-    redacted: bool,
-    examples: int,
-    period: PeriodLike,
-    labels: Any = None,
-    clock: Callable[[], datetime] | None,
-) -> Document:
-    """Read a source and compose the document; the parameters are those of ``report.write``."""
-    if type(examples) is not int or not 0 <= examples <= MAX_EXAMPLES:
-        raise ValueError(f"examples={examples!r} is not a whole number from 0 to {MAX_EXAMPLES}.")
-    now = clock() if clock is not None else datetime.now(UTC)
-    now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
-    window = window_of(period, now)
-    return compose(
-        with_labels(source, gather(source, prompt_id, window), labels),
-        window=window,
-        now=now,
-        title=title,
-        logo=logo,
-        redacted=redacted,
-        examples=examples,
-    )
-
-
 def compose(
     material: Material,
     *,
     window: Window,
     now: datetime,
-    title: str | None,
-    logo: Logo | None,
-    redacted: bool,
-    examples: int,
+    title: str | None = None,
+    logo: Logo | None = None,
+    redacted: bool = False,
+    examples: int = 6,
 ) -> Document:
     """Compose the document.
 
@@ -119,11 +88,12 @@ def compose(
     ]
     parts.append(corrected(rows, material))
     shown = example_conversations(material, examples, redacted=redacted)
-    found = {
-        **(_measured(table, material, rows, trend, redacted=redacted) if len(table) else {}),
-        "optimizations": optimizations(material, redacted=redacted),
-        "examples": shown,
-    }
+    found: dict[str, Section | None] = {}
+    if len(table):
+        found["completion"] = measures.completion(trend, material, rows)
+        found["sentiment"] = measures.sentiment(table, material)
+        found["issues"] = issues(table, material, quoted=not redacted)
+    found |= {"optimizations": optimizations(material, redacted=redacted), "examples": shown}
     parts += [section for section in found.values() if section is not shown]
     parts += [
         explanations.how_to_read(compared=material.compared),
@@ -134,7 +104,11 @@ def compose(
         shown,
     ]
     return Document(
-        title=one_line(title, 200) if title else _title(material),
+        title=one_line(title, 200)
+        if title
+        else "Prompts compared"
+        if material.compared
+        else material.names[0],
         subtitle=_subtitle(material, len(table)),
         answer=tuple(sentence for one in answers for sentence in one.sentences),
         facts=tuple(_facts(material, window, overview)),
@@ -151,22 +125,6 @@ def compose(
         written_at=now,
         logo=logo,
     )
-
-
-def _measured(
-    table: pd.DataFrame,
-    material: Material,
-    rows: list[tuple[str, dict[str, Any] | None]],
-    trend: pd.DataFrame,
-    *,
-    redacted: bool,
-) -> dict[str, Section | None]:
-    """Return the sections with measured numbers by their names, None where there is nothing to show."""
-    return {
-        "completion": measures.completion(trend, material, rows),
-        "sentiment": measures.sentiment(table, material),
-        "issues": issues(table, material, quoted=not redacted),
-    }
 
 
 def _left_out(found: dict[str, Section | None], material: Material, examples: int) -> list[str]:
@@ -238,10 +196,6 @@ def _row_of_each(overview: pd.DataFrame, material: Material) -> list[tuple[str, 
         return [(material.names[0], rows[0])]
     by_name = {row[GROUP]: row for row in rows}
     return [(name, by_name.get(name)) for name in material.names]
-
-
-def _title(material: Material) -> str:
-    return "Prompts compared" if material.compared else material.names[0]
 
 
 def _subtitle(material: Material, rows: int) -> str:

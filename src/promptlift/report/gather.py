@@ -41,7 +41,6 @@ __all__ = [
     "records",
     "text_of",
     "whole_of",
-    "with_labels",
 ]
 
 GROUP: Final = "prompt"
@@ -137,7 +136,9 @@ class Material:
         return GROUP if self.compared else None
 
 
-def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -> Material:
+def gather(
+    source: Any, prompt_id: str | Sequence[str] | None, window: Window, labels: Any = None
+) -> Material:
     """Gather the data of a report from a source.
 
     Parameters
@@ -148,6 +149,8 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         A prompt's name or id, several to compare, or ``None`` for all conversations of a table. A table has ids only.
     window
         The period of the report.
+    labels
+        Labels of people, or None.
 
     Raises
     ------
@@ -183,21 +186,13 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     analysers.discard(None)
     analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
     basis = weakest(basis_of(frame) for frame in frames if len(frame))
-    attrs: dict[Hashable | None, Any] = (
-        {
-            "promptlift": {
-                "table": "conversations",
-                "analyser": analyser,
-                "basis": basis,
-                **weakest_agreement(frames),
-            }
-        }
-        if analyser
-        else {}
-    )
+    attrs: dict[Hashable | None, Any] = {}
+    if analyser:
+        judged = {"table": "conversations", "analyser": analyser, "basis": basis}
+        attrs["promptlift"] = judged | weakest_agreement(frames)
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
     tried, variants = _optimizations(source, ids, window)
-    return Material(
+    material = Material(
         _inside(frames, names, window, attrs),
         tuple(names),
         prompts,
@@ -208,9 +203,10 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         _edits(source, variants),
         None if window.previous is None else _inside(frames, names, window.previous, attrs),
     )
+    return material if labels is None else _with_labels(source, material, labels)
 
 
-def with_labels(source: Any, material: Material, labels: Any) -> Material:
+def _with_labels(source: Any, material: Material, labels: Any) -> Material:
     """Add labels of people, and read the simulated conversations that some of them are of.
 
     Parameters
@@ -220,10 +216,8 @@ def with_labels(source: Any, material: Material, labels: Any) -> Material:
     material
         The data of the report.
     labels
-        Table of labels, or None.
+        Table of labels.
     """
-    if labels is None:
-        return material
     tried, found = material.optimizations, {}
     if tried is not None and not isinstance(source, pd.DataFrame):
         completed = tried.loc[tried["status"].astype("str") == "completed", "optimization_id"]

@@ -37,19 +37,13 @@ _NUMBERS: Final[dict[str, str]] = {
     "day": "yyyy-mm-dd",
     "time": "yyyy-mm-dd hh:mm",
 }
+_HEAD: Final = {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#EEF2F6"}
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "title": {"bold": True, "font_size": 16},
     "subtitle": {"font_color": "#5B6675", "font_size": 12},
-    "head": {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#EEF2F6"},
+    "head": _HEAD,
     "label": {"font_color": "#5B6675", "valign": "top"},
-    "number_head": {
-        "bold": True,
-        "text_wrap": True,
-        "valign": "top",
-        "bottom": 1,
-        "bg_color": "#EEF2F6",
-        "align": "right",
-    },
+    "number_head": _HEAD | {"align": "right"},
     "text": {"text_wrap": True, "valign": "top"},
     "heading": {"bold": True, "font_size": 12, "text_wrap": True, "valign": "top"},
     **{kind: {"num_format": form, "valign": "top"} for kind, form in _NUMBERS.items()},
@@ -78,13 +72,8 @@ def render(document: Document) -> bytes:
     # No text becomes a formula, a link or a number, and no temporary file is written.
     never = dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
     with xlsxwriter.Workbook(out, {"in_memory": True, **never}) as book:
-        book.set_properties(
-            {
-                "title": _fit(document.title)[:250],
-                "author": "promptlift",
-                "created": document.written_at.astimezone(UTC).replace(tzinfo=None),
-            }
-        )
+        created = document.written_at.astimezone(UTC).replace(tzinfo=None)
+        book.set_properties({"title": _fit(document.title)[:250], "author": "promptlift", "created": created})
         styles = {name: book.add_format(style) for name, style in _STYLES.items()}
         headlines, *others = tables_of(document)
         summary = book.add_worksheet("Summary")
@@ -218,9 +207,8 @@ class _Summary:
             "Conversations",
         )
         for place, label in enumerate(labels):
-            self._sheet.write_string(
-                self._row, place, label, self._styles["head" if place < 2 else "number_head"]
-            )
+            style = self._styles["head" if place < 2 else "number_head"]
+            self._sheet.write_string(self._row, place, label, style)
         self._row += 1
         for prompt, measure, unit, *numbers in plain(table).rows:
             kinds = ("text", "text", str(unit), str(unit), str(unit), "count", "count")
@@ -241,14 +229,5 @@ class _Summary:
         if logo is None:
             return
         self._sheet.set_row(0, max(24, logo.height * 0.375 + 6))
-        self._sheet.insert_image(
-            0,
-            _SPAN - 1,
-            f"logo.{logo.kind}",
-            {
-                "image_data": io.BytesIO(logo.data),
-                "x_scale": 0.5,
-                "y_scale": 0.5,
-                "decorative": True,
-            },
-        )
+        image = {"image_data": io.BytesIO(logo.data), "x_scale": 0.5, "y_scale": 0.5, "decorative": True}
+        self._sheet.insert_image(0, _SPAN - 1, f"logo.{logo.kind}", image)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptlift.report.gather import Material
     from promptlift.schema.transcript import Message
 
-__all__ = ["MAX_EXAMPLES", "example_conversations"]
+__all__ = ["check_number", "example_conversations"]
 
 MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
@@ -40,6 +40,12 @@ _PREVIEW_CHARS: Final = 110
 _TRIES: Final = 3
 
 Outcome = Literal["completed", "failed"]
+
+
+def check_number(examples: int) -> None:
+    """Refuse a number of examples that cannot be shown, before anything is read."""
+    if type(examples) is not int or not 0 <= examples <= MAX_EXAMPLES:
+        raise ValueError(f"examples={examples!r} is not a whole number from 0 to {MAX_EXAMPLES}.")
 
 
 def example_conversations(material: Material, wanted: int, *, redacted: bool) -> Section | None:

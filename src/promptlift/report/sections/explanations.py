@@ -43,11 +43,8 @@ def notices(
     """Return the notices that come before the numbers."""
     table, found = material.conversations, []
     if material.provenance.complete is False:
-        found.append(
-            Notice(
-                "warning", "Not all conversations could be read. The numbers below cover only a part of them."
-            )
-        )
+        words = "Not all conversations could be read. The numbers below cover only a part of them."
+        found.append(Notice("warning", words))
     if not len(table):
         where = f"in this period ({period})" if period else "yet"
         words = f"There are no conversations {where}, so there is nothing to report."
@@ -71,15 +68,10 @@ def _unjudged(table: pd.DataFrame, *, redacted: bool) -> list[Notice]:
     if not errors:
         return []
     # The message of a model's endpoint may quote what was sent to it.
-    reasons = [
-        redact(one_line(reason, _REASON_CHARS)) if redacted else one_line(reason, _REASON_CHARS)
-        for reason in errors
-    ]
-    listed = "; ".join(
-        f"{reason.rstrip('.')} ({n:,})"
-        for reason, n in list(zip(reasons, errors.values(), strict=True))[:_REASONS]
-    )
-    rest = sum(list(errors.values())[_REASONS:])
+    first = list(errors.items())[:_REASONS]
+    reasons = [(one_line(reason, _REASON_CHARS), n) for reason, n in first]
+    listed = "; ".join(f"{(redact(text) if redacted else text).rstrip('.')} ({n:,})" for text, n in reasons)
+    rest = sum(errors.values()) - sum(n for _, n in first)
     more = f"; for other reasons ({rest:,})" if rest else ""
     words = f"{counted(sum(errors.values()), 'conversation')} could not be judged and have no insights: "
     return [Notice("warning", f"{words}{listed}{more}.")]
@@ -117,13 +109,11 @@ def how_measured(
     redacted
         Whether the words of conversations are omitted.
     """
+    shares = "shares by score relative to the usual one" if is_by_score(table) else "the share of each label"
     points = [
         "Completed: the share of ended conversations with insights in which the user's task was judged complete.",
         "Conversations in progress or without insights are not counted. Shares have 95% Wilson intervals.",
-        "Sentiment: the mean score from −1 to 1 with a Student t interval, and "
-        + (
-            "shares by score relative to the usual one." if is_by_score(table) else "the share of each label."
-        ),
+        f"Sentiment: the mean score from −1 to 1 with a Student t interval, and {shares}.",
         "Issues: the problems that the analyser found in a conversation; the severity is the highest it reported.",
         *rules,
         "Time: the first message of a conversation, or its logging time if that is unknown; days are in UTC.",
@@ -166,20 +156,16 @@ def completeness(material: Material, overview: pd.DataFrame, left_out: Sequence[
     if facts.changed:
         state = "Rows were removed from or added to the table after it was read from the service."
     missing, running = (int(overview[name].sum()) for name in ("n_missing", "in_progress"))
-    rows: list[tuple[str, int]] = [("Read from the source", facts.rows)]
-    if facts.total is not None:
-        rows.append(("Counted by the service", facts.total))
-    rows += [
-        ("In this report", len(material.conversations)),
-        ("Ended, task not judged", missing),
-        ("In progress", running),
-    ]
-    if facts.deleted:
-        rows.append(("Deleted during reading", facts.deleted))
-    rows += [
-        (f"Unusable values: {one_line(name, 40)}", int(number))
-        for name, number in sorted(facts.warnings.items())
-    ]
+    counts = {
+        "Read from the source": facts.rows,
+        "Counted by the service": facts.total,
+        "In this report": len(material.conversations),
+        "Ended, task not judged": missing,
+        "In progress": running,
+        "Deleted during reading": facts.deleted or None,
+    }
+    rows = [(what, number) for what, number in counts.items() if number is not None]
+    rows += [(f"Unusable values: {one_line(name, 40)}", int(n)) for name, n in sorted(facts.warnings.items())]
     columns = (Column("what", "What"), Column("n", "Conversations", "count"))
     empty = (f"Left out, because there is nothing to show: {', '.join(left_out)}.",) if left_out else ()
     return Section(

@@ -37,17 +37,15 @@ def headlines(row: dict[str, Any] | None, *, by_score: bool) -> tuple[Headline, 
     """
     if row is None or row["conversations"] == 0:
         return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
+    detail = (
+        f"{count(row['ended'])} ended, {count(row['in_progress'])} in progress; "
+        f"{count(row['with_insights'])} with insights"
+    )
     return (
         *_completed(row),
         _sentiment(row, _SCORE if by_score else _MEAN),
         *([] if by_score else [_negative(row)]),
-        Headline(
-            "Conversations",
-            "count",
-            Estimate(row["conversations"]),
-            detail=f"{count(row['ended'])} ended, {count(row['in_progress'])} in progress; "
-            f"{count(row['with_insights'])} with insights",
-        ),
+        Headline("Conversations", "count", Estimate(row["conversations"]), detail=detail),
     )
 
 
