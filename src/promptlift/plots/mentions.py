@@ -173,9 +173,11 @@ def _write_rows(
     """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
     of_title = [table[table[label] == title] for title in titles]
     numbers = [_counts(rows, compared=compared, short=not outcomes) for rows in of_title]
+    names = theme.fit_names(ax, titles, numbers)
     at = np.arange(len(titles))[::-1] + (0.24 if compared else 0.0)
-    theme.write_rows(ax, at, titles, [""] * len(titles), numbers, above=17 if outcomes else 7, boxed=False)
-    for y, first in zip(at, (rows.iloc[0] for rows in of_title), strict=True):
+    for y, rows, name, right in zip(at, of_title, names, numbers, strict=True):
+        theme.name_row(ax, y, name, right, above=17 if outcomes else 7, boxed=False)
+        first = rows.iloc[0]
         if outcomes and known(first["n_rated"]):
             completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "

@@ -144,15 +144,17 @@ def draw_periods(
     ticks: dict[float, str] = {}
     for place, lane in enumerate(lanes):
         base = -_LANE * scale.span * place
-        _draw_groups(ax, lane, days, step, base, estimate, n, style)
+        for beside, group in enumerate(lane):
+            shift = (beside - (len(lane) - 1) / 2) * 0.11 * step
+            _draw_group(ax, group, days, shift, step, base, estimate, n, style)
         shown = scale.few_ticks if len(lanes) > 1 else scale.ticks
         ticks |= {base + tick: scale.write(tick) for tick in shown}
-        counted = lane if separate_counts else lane[:1]
-        tones = [
-            group.color if separate_counts or len(lanes) > 1 else theme.foreground() for group in counted
-        ]
-        most = _draw_counts(ax, counted, tones, days, step, scale, base, n)
-        ticks[base + scale.low + scale.span * sum(_STRIP) / 2] = f"n up to {most:,.0f}"
+        counts = [(group.rows[n], group.color) for group in lane]
+        if not separate_counts:
+            counts = [(lane[0].rows[n], lane[0].color if len(lanes) > 1 else theme.foreground())]
+        strip = base + scale.low + scale.span * np.array(_STRIP)
+        most = _draw_counts(ax, counts, days, step, strip)
+        ticks[strip.mean()] = f"n up to {most:,.0f}"
     _set_ticks(ax, ticks)
     _date_axis(ax, starts, days, step, facts["freq"])
     if len(lanes) > 1:
@@ -166,51 +168,46 @@ def _set_ticks(ax: Axes, ticks: dict[float, str]) -> None:
     ax.yaxis.set_major_formatter(FixedFormatter(list(ticks.values())))
 
 
-def _draw_groups(
+def _draw_group(
     ax: Axes,
-    groups: list[theme.Group],
+    group: theme.Group,
     days: NDArray[np.float64],
+    shift: float,
     step: float,
     base: float,
     estimate: str,
     n: str,
     style: dict[str, Any],
 ) -> None:
-    for place, group in enumerate(groups):
-        # Ribbons may lie on one another; whiskers may not.
-        shift = 0.0 if len(days) > _MANY_PERIODS else (place - (len(groups) - 1) / 2) * 0.11 * step
-        rows = group.rows
-        if base:
-            rows = rows.assign(**{name: rows[name] + base for name in ends_of(rows, estimate)})
-        # The line connects only periods with enough conversations.
-        line = rows[estimate].where(rows[n] >= theme.FEW)
-        ax.plot(days + shift, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
-        points = {"marker": group.marker, "color": group.color, "ribbon": len(days) > _MANY_PERIODS} | style
-        beside = (-0.025 * step, 0.025 * step)
-        draw_estimates(ax, days + shift, rows, estimate, n, beside=beside, **points)
+    """Draw the estimates of a group ``base`` higher, and beside those of other groups, unless there are ribbons."""
+    ribbon = len(days) > _MANY_PERIODS
+    # Ribbons may lie on one another; whiskers may not.
+    at, rows = days if ribbon else days + shift, group.rows
+    if base:
+        rows = rows.assign(**{name: rows[name] + base for name in ends_of(rows, estimate)})
+    # The line connects only periods with enough conversations.
+    line = rows[estimate].where(rows[n] >= theme.FEW)
+    ax.plot(at, line, color=group.color, alpha=0.5, linewidth=1.1, zorder=2)
+    points = {"marker": group.marker, "color": group.color, "ribbon": ribbon} | style
+    draw_estimates(ax, at, rows, estimate, n, beside=(-0.025 * step, 0.025 * step), **points)
 
 
 def _draw_counts(
     ax: Axes,
-    groups: Sequence[theme.Group],
-    tones: Sequence[Any],
+    counts: Sequence[tuple[Any, Any]],
     days: NDArray[np.float64],
     step: float,
-    scale: Scale,
-    base: float,
-    n: str,
+    strip: NDArray[np.float64],
 ) -> float:
-    """Draw the counts as stacked bars under the scale and return the highest stack."""
-    counts = np.array([group.rows[n].to_numpy() for group in groups], np.float64)
-    most = float(counts.sum(axis=0).max())
-    stacked = np.vstack([np.zeros(len(days)), counts.cumsum(axis=0)]) / max(most, 1)
-    edges = base + scale.low + scale.span * (_STRIP[0] + stacked * (_STRIP[1] - _STRIP[0]))
+    """Draw the counts of groups, with their colours, as stacked bars in the strip, and return the highest stack."""
+    sizes = np.array([of_group.to_numpy() for of_group, _ in counts], np.float64)
+    most = float(sizes.sum(axis=0).max())
+    stacked = np.vstack([np.zeros(len(days)), sizes.cumsum(axis=0)]) / max(most, 1)
+    edges = strip[0] + stacked * (strip[1] - strip[0])
     left, right = days - 0.38 * step, days + 0.38 * step
-    for place in range(len(groups)):
-        low, high = edges[place], edges[place + 1]
+    for low, high, size, (_, color) in zip(edges[:-1], edges[1:], sizes, counts, strict=True):
         corners = np.stack([left, low, left, high, right, high, right, low], axis=1).reshape(-1, 4, 2)
-        bars = PolyCollection(list(corners[counts[place] > 0]), facecolor=tones[place], alpha=0.5)
-        ax.add_collection(bars, autolim=False)
+        ax.add_collection(PolyCollection(list(corners[size > 0]), facecolor=color, alpha=0.5), autolim=False)
     return most
 
 

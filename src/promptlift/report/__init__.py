@@ -10,6 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptlift.atomic_write import atomic_write
+from promptlift.errors import ConfigError, PromptliftError
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
@@ -95,7 +98,6 @@ def write(
     target = Path(path)
     render, image = _check(target, logo)
     from promptlift.report.compose import compose  # noqa: PLC0415
-    from promptlift.report.files import write_report_file  # noqa: PLC0415
     from promptlift.report.gather import gather  # noqa: PLC0415
     from promptlift.report.period import window_of  # noqa: PLC0415
     from promptlift.report.sections.examples import check_number  # noqa: PLC0415
@@ -108,16 +110,24 @@ def write(
     document = compose(
         material, window=window, now=now, title=title, logo=image, redacted=redact, examples=examples
     )
-    write_report_file(target, render(document))
+    try:
+        atomic_write(target, render(document))
+    except OSError as error:
+        raise PromptliftError(
+            f"The report could not be written to {target}: {error.strerror or error}. "
+            "Nothing was changed. Free some space or choose another path, and write it again."
+        ) from error
     return target
 
 
 def _check(target: Path, logo: LogoLike) -> tuple[Renderer, Logo | None]:
     """Check what is cheap to check before pandas and matplotlib are loaded; return the renderer and the logo."""
-    from promptlift.report.files import check_target  # noqa: PLC0415
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
     render = renderer_for(target)
-    check_target(target)
+    if target.is_dir():
+        raise ConfigError(f"{target} is a folder. Name a file in it, such as {target / 'report.html'}.")
+    if not target.parent.is_dir():
+        raise ConfigError(f"There is no folder {target.parent}. Create it first, or choose another one.")
     return render, read_logo(logo)

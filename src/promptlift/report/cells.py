@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
     from promptlift.report.document import Cell, Document, Field, Headline, Kind
 
-__all__ = [
-    "FORMATTERS",
-    "formatted",
-    "heading",
-    "parts_of",
-    "plain",
-    "tables_of",
-    "value_of",
-]
-
 FORMATTERS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda number: count(int(number)),
     "share": percent,

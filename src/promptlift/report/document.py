@@ -17,26 +17,6 @@ if TYPE_CHECKING:
 
     from promptlift.display.turn import Turn
 
-__all__ = [
-    "Cell",
-    "Chart",
-    "Column",
-    "Document",
-    "Estimate",
-    "Field",
-    "Figure",
-    "Headline",
-    "HeadlineGroup",
-    "Kind",
-    "Logo",
-    "Notice",
-    "Part",
-    "Section",
-    "Table",
-    "Transcript",
-    "Width",
-]
-
 Kind = Literal[
     "text", "count", "share", "score", "percent", "points", "confidence", "part", "number", "day", "time"
 ]

@@ -8,23 +8,6 @@ from typing import Any, Final
 
 from promptlift.words import figures
 
-__all__ = [
-    "NOTHING",
-    "clock_time",
-    "confidence",
-    "count",
-    "date_time",
-    "day",
-    "interval",
-    "omitted",
-    "percent",
-    "plain_number",
-    "points",
-    "relative",
-    "share_and_interval",
-    "signed",
-]
-
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 NOTHING: Final = "–"
 

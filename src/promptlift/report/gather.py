@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from promptlift.report.document import Field
     from promptlift.report.period import Window
 
-__all__ = [
-    "GROUP",
-    "MAX_OPTIMIZATIONS",
-    "PROMPT",
-    "Material",
-    "Provenance",
-    "gather",
-    "records",
-    "text_of",
-    "whole_of",
-]
-
 GROUP: Final = "prompt"
 PROMPT: Final[Field] = (Column("prompt", "Prompt"), itemgetter(GROUP))
 """The field that names the prompt of a row."""
