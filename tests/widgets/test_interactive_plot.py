@@ -38,74 +38,67 @@ def click(plot, mark):
 def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
     ax = plots.issues(DATA, by="prompt_id")
     plot = InteractivePlot(ax)
+    there = TreeFrontEnd(plot)
+    assert "Long wait" in there.everything()
+    assert '"c1"' not in there.everything()
+    for message in (None, [], {}, {"action": "open"}, {"action": 7, "mark": "0"}, {"action": "open", "mark": 0}, {"action": "open", "mark": "-1"},
+                    {"action": "open", "mark": "10000"}, {"action": "open", "mark": "²"}, {"action": "open", "mark": "9" * 99}):  # fmt: skip
+        there.receive(message)
+        assert there.root.one(".plw-below").text == there.notice == ""
+        assert plot.browser is plot.labels is None
     for place, mark in enumerate(ax.conversations.marks):
         opened = click(plot, place)
         rows = ax.conversations(*mark.key)
         assert opened.one("b").text == f"{len(rows)} conversations · {mark.words}"
         assert opened.all(widget=f"anywidget:{plot.browser.model_id}")
         assert plot.browser._catalogue.ids == rows["conversation_id"].tolist()
-    there = TreeFrontEnd(plot)
     assert [one["mark"] for one in there.root.all(".plw-mark", aria_expanded="true")] == [str(place)]
     there.press("close", keys="Escape")
     assert there.root.one(".plw-below").text == ""
 
 
-def test_any_other_message_is_ignored():
-    plot = InteractivePlot(plots.issues(DATA))
-    there = TreeFrontEnd(plot)
-    for message in (None, [], {}, {"action": "open"}, {"action": 7, "mark": "0"}, {"action": "open", "mark": 0}, {"action": "open", "mark": "-1"},
-                    {"action": "open", "mark": "10000"}, {"action": "open", "mark": "²"}, {"action": "open", "mark": "9" * 99}):  # fmt: skip
-        there.receive(message)
-        assert there.root.one(".plw-below").text == there.notice == ""
-        assert plot.browser is None
-        assert plot.labels is None
-
-
-def test_the_output_is_the_picture_and_the_view():
+def test_the_output_is_the_picture_and_the_view_with_marks_on_its_points():
     shown = plt.get_fignums()
-    ax = plots.completion_trend(DATA, freq="W")
+    ax = plots.sentiment_distribution(DATA.assign(sentiment="positive"))
     plot = InteractivePlot(ax)
     # The cell does not show the figure a second time.
     assert plt.get_fignums() == shown
     bundle, about = plot._repr_mimebundle_()
     assert set(bundle) == {VIEW, "image/png", "text/plain"}
     assert bundle["text/plain"] == f"InteractivePlot({len(ax.conversations.marks)} marks)" == repr(plot)
-    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG")
     width, height = ax.figure.get_size_inches() * 100
     assert about["image/png"] == {"width": round(width), "height": round(height)}
-    plot.close()
-    bundle, _ = plot._repr_mimebundle_()
-    assert set(bundle) == {"image/png", "text/plain"}
-
-
-def test_marks_lie_on_the_points_of_the_picture():
-    """The pixel of each mark has the colour of its point."""
-    ax = plots.sentiment_distribution(DATA)
-    plot = InteractivePlot(ax)
-    picture = plt.imread(io.BytesIO(base64.b64decode(plot._png)), format="png")
+    # The pixel of each mark has the colour of its point.
+    picture = plt.imread(io.BytesIO(base64.b64decode(bundle["image/png"])), format="png")
     height, width = picture.shape[:2]
-    for mark, line in zip(
-        TreeFrontEnd(plot).root.all(".plw-mark"),
-        [one for one in ax.lines if one.get_marker() == "o"],
-        strict=True,
-    ):
+    points = [one for one in ax.lines if one.get_marker() == "o"]
+    for mark, line in zip(TreeFrontEnd(plot).root.all(".plw-mark"), points, strict=True):
         x, y = map(float, re.findall(r"[\d.]+(?=%)", mark["style"]))
         pixel = picture[round(y * height / 100), round(x * width / 100), :3]
         assert tuple(pixel) == pytest.approx(mpl.colors.to_rgb(line.get_color()), abs=0.02)
+    assert click(plot, 0).one("b").text.startswith("0 conversations · negative: 0%")
+    plot.close()
+    assert set(plot._repr_mimebundle_()[0]) == {"image/png", "text/plain"}
 
 
 @pytest.mark.slow
-def test_labels_stay_when_another_mark_is_opened(tmp_path):
+def test_labels_stay_when_another_mark_is_opened(lift, tmp_path):
+    prompt = lift.client.prompts.create(name=tmp_path.name, content="c", llm_model="gpt-4o-mini").id
+    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
+    ids = sorted(lift.conversations(prompt)["conversation_id"])
+    ours = DATA.head(4).assign(conversation_id=ids, issues=[[{"title": one}] for one in "aaab"])
     path = tmp_path / "labels.csv"
-    for options in ({}, {"labels": path}, {"labels": str(path)}):
+    for labels in (None, path, str(path), lift):
         path.unlink(missing_ok=True)
-        plot = InteractivePlot(plots.issues(DATA), label_sets={"reason": ["bug", "other"]}, **options)
-        click(plot, 0)
-        name = plot.browser._catalogue.ids[0]
-        TreeFrontEnd(plot.browser).press("label", field="task_completed", value="false")
-        click(plot, 1)
-        assert plot.labels["conversation_id"].tolist() == [name]
-        assert "reason" in plot.labels
+        plot = InteractivePlot(plots.issues(ours), label_sets={"reason": ["bug", "other"]}, labels=labels)
+        for place in (0, 1):
+            click(plot, place)
+            name = plot.browser._catalogue.ids[0]
+            TreeFrontEnd(plot.browser).press("label", field="task_completed", value="no")
+        kept = lift.labels(prompt) if labels is lift else plot.labels
+        assert len(kept) == 2
+        assert name in set(kept["conversation_id"])
+        assert labels is lift or "reason" in plot.labels
 
 
 @pytest.mark.slow
@@ -124,21 +117,6 @@ def test_what_cannot_be_opened_says_why():
         InteractivePlot(dense)
 
 
-def test_a_mark_without_conversations_opens_an_empty_browser():
-    data = DATA.assign(sentiment="positive")
-    plot = InteractivePlot(plots.sentiment_distribution(data))
-    assert click(plot, 0).one("b").text.startswith("0 conversations · negative: 0%")
-
-
 def test_rows_of_another_engine_are_opened_too():
-    native = pl.from_pandas(DATA.head(40))
-    plot = InteractivePlot(plots.issues(native))
+    plot = InteractivePlot(plots.issues(pl.from_pandas(DATA.head(40))))
     assert click(plot, 0).one("b").text.startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
-
-
-@pytest.mark.slow
-def test_the_front_end_gets_the_picture_and_the_words_but_no_conversations():
-    plot = InteractivePlot(plots.issues(DATA))
-    sent = TreeFrontEnd(plot).everything()
-    assert "Long wait" in sent
-    assert '"c1"' not in sent

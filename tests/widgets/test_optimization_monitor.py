@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import promptlift
-from promptlift.widgets import OptimizationMonitor
+from promptlift.widgets import OptimizationMonitor, VariantReview
 from support.front_end import TreeFrontEnd
 from support.request_log import requests_of
 from support.switched_workspace import SwitchedWorkspace
@@ -21,6 +21,7 @@ def test_the_monitor_polls_at_its_pace_stops_at_the_end_and_can_stop(lift, world
     running = world.optimization(status="queued", winner=None)
     now = [0.0]
     there = TreeFrontEnd(OptimizationMonitor(lift, running, clock=lambda: now[0]))
+    assert there.root.all(".plw-spark") == []
     with requests_of(lift) as made:
         there.press("poll")  # too early: another view asked a moment ago
         assert made == []
@@ -65,25 +66,26 @@ def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
     assert there.notice == ""
 
 
-def test_confidence_and_lift_are_shown_by_pass(lift, world):
+def test_confidence_and_lift_are_shown_by_pass_and_on_new_pairs_after_the_decision(lift, world):
     """They are those of the service, so they are all there also when the monitor is opened late."""
-    done = lift.optimize(world.prompt_id, mode="exploratory", variants=2, seed=7, wait=False).wait(
-        timeout=120
-    )
+    done = lift.optimize(world.prompt_id, mode="validation", variants=2, seed=4, wait=False).wait(timeout=120)
+    results = done.results
+    assert (results.winner_selected, results.verified_pairs.n) == (True, 60)
     there = TreeFrontEnd(OptimizationMonitor(lift, done.id))
-    trace, lifts = done.results.trace, done.results.lift_trace
+    trace, lifts = results.trace, results.lift_trace
     assert len(trace) == len(lifts) > 1
     said, said_of_lift = there.root.texts(".plw-measure")[-2:]
     confidence, gain = there.root.all(".plw-spark")
-    assert [bar["style"].partition(";")[0] for bar in confidence.all(".plw-spark-bar")] == [
-        f"height:{28 * one:.1f}px" for one in trace
-    ]
+    heights = [bar["style"].partition(";")[0] for bar in confidence.all(".plw-spark-bar")]
+    assert heights == [f"height:{28 * one:.1f}px" for one in trace]
     assert (
-        said == confidence["aria-label"] == "confidence by pass: " + ", ".join(f"{one:.2f}" for one in trace)
+        said
+        == confidence["aria-label"]
+        == f"confidence by pass: {', '.join(f'{one:.2f}' for one in trace[-12:])}"
     )
     assert len(gain.all(".plw-spark-bar")) == len(lifts)
     assert said_of_lift.startswith("lift by pass: ")
     assert said in there.html
-    assert lifts[-1] == done.results.lift
-    queued = TreeFrontEnd(OptimizationMonitor(lift, world.optimization(status="queued", winner=None)))
-    assert queued.root.all(".plw-spark") == []
+    assert lifts[-1] == results.lift
+    assert "on 60 new pairs after the decision" in there.root.text
+    assert "on new pairs after the decision" in VariantReview(lift, done.id)._repr_html_()

@@ -14,10 +14,11 @@ from promptlift.analysis.reading import collect, names_of
 from promptlift.plots.drill_down import drill_down_of
 from promptlift.plots.notebook_theme import themed_pictures
 from promptlift.schema.inert import one_line
+from promptlift.widgets.browser.labels import keeps_labels
 from promptlift.widgets.browser.widget import ConversationBrowser
-from promptlift.widgets.fallback import front_end
 from promptlift.widgets.tree import h, nodes
-from promptlift.widgets.tree_widget import TreeWidget, whole
+from promptlift.widgets.tree_widget import TreeWidget, front_end, whole
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,13 +92,19 @@ class InteractivePlot(TreeWidget):
         label_sets: Mapping[str, Sequence[str]] | None = None,
         blind: bool = False,
     ) -> None:
-        figure = _figure_of(plot)
+        if not hasattr(plot, "get_figure"):
+            raise ValueError(
+                f"InteractivePlot shows what a plot returned, such as plots.issues(df), not {type(plot).__name__}."
+            )
+        figure: Any = plot.get_figure(root=True)
         self._marks = _marks_of(figure)
         self._labels, self._label_sets, self._blind = labels, label_sets, blind
         self._browser: ConversationBrowser | None = None
         self._png = _png_of(figure)
         self._images = _drawings_of(figure) or (f"data:{_PNG};base64,{self._png}", "")
-        _end_showing(figure)
+        # The cell does not show the figure a second time.
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close(figure)
         self._size = {
             "width": round(figure.get_figwidth() * _CSS_DPI),
             "height": round(figure.get_figheight() * _CSS_DPI),
@@ -184,15 +191,15 @@ class InteractivePlot(TreeWidget):
         if not isinstance(rows, pd.DataFrame):
             rows = collect(rows, names_of(rows))
         before = self._browser
-        # In a file they are kept at once; otherwise the next browser continues with those of the last.
-        in_file = isinstance(self._labels, str | os.PathLike)
-        labels = self._labels if in_file or before is None else before.labels
+        # What a file or a workspace does not keep, the next browser takes over from the last.
+        kept = isinstance(self._labels, str | os.PathLike) or keeps_labels(self._labels)
+        labels = self._labels if kept or before is None else before.labels
         self._browser = ConversationBrowser(
             rows, labels=labels, label_sets=self._label_sets, blind=self._blind
         )
         if before is not None:
             before.close()
-        said = f"{len(rows):,} {'conversation' if len(rows) == 1 else 'conversations'} · {shown.mark.words}"
+        said = f"{counted(len(rows), 'conversation')} · {shown.mark.words}"
         self._opened, self._said = place, one_line(said, 340)
 
     def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -200,15 +207,6 @@ class InteractivePlot(TreeWidget):
 
     def _plain(self) -> str:
         return f"InteractivePlot({len(self._marks):,} marks)"
-
-
-def _figure_of(plot: Any) -> Figure:
-    if not hasattr(plot, "get_figure"):
-        raise ValueError(
-            f"InteractivePlot shows what a plot returned, such as plots.issues(df), not {type(plot).__name__}."
-        )
-    figure: Figure = plot.get_figure(root=True)
-    return figure
 
 
 def _marks_of(figure: Figure) -> list[_Shown]:
@@ -243,13 +241,6 @@ def _drawings_of(figure: Figure) -> tuple[str, str] | None:
         return None
     light, dark = (base64.b64encode(one.encode()).decode() for one in drawings)
     return f"data:{_SVG};base64,{light}", f"data:{_SVG};base64,{dark}"
-
-
-def _end_showing(figure: Figure) -> None:
-    """Take the figure from pyplot, so that the cell does not show it as well."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    if pyplot is not None:
-        pyplot.close(figure)
 
 
 def _place_of(shown: _Shown, figure: Figure) -> tuple[float, float]:

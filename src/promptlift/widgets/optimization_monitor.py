@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from promptlift.display.static_html import bars, last_values
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.fallback import front_end
+from promptlift.schema.results import OptimizationProgress, OptimizationResults
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, interval_bar
 from promptlift.widgets.review.cards import NO_INTERVAL, REHEARSAL, confidence_in_words, interval_in_words
 from promptlift.widgets.tree import fact, h, nodes
-from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push
+from promptlift.widgets.tree_widget import TreeWidget, explain_failure, front_end, push
 from promptlift.words.figures import relative
 from promptlift.workspace.runs import ENDED, pause_before_next_request
 
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from promptlift.display.static_html import Bar
-    from promptlift.schema.results import OptimizationResults
-    from promptlift.widgets.interval_bars import Piece
     from promptlift.widgets.tree import Node, Nodes
     from promptlift.widgets.tree_widget import Event
-    from promptlift.workspace import OptimizationRun, Workspace
+    from promptlift.workspace import Workspace
 
 __all__ = ["OptimizationMonitor"]
 
@@ -43,9 +41,9 @@ class OptimizationMonitor(TreeWidget):
     """Watch an optimization while it runs, and stop it.
 
     Shows the stage, the simulated conversations done out of the maximum, the lift so far with an interval that stays valid
-    at every look, the confidence, both after each pass of the confirmation, and the most time it can still take. While the page is open it polls the service, less
-    and less often and with at most a quarter of the requests that the plan allows, until the optimization has ended. Stop
-    asks for confirmation.
+    at every look, the confidence, both after each pass of the confirmation, and the most time it can still take. While the
+    page is open it polls the service, less and less often and with at most a quarter of the requests that the plan allows,
+    until the optimization has ended. Stop asks for confirmation.
 
     Parameters
     ----------
@@ -117,6 +115,14 @@ class OptimizationMonitor(TreeWidget):
 
     # What is shown.
 
+    @property
+    def _results(self) -> OptimizationResults:
+        return self._optimization.results or OptimizationResults()
+
+    @property
+    def _progress(self) -> OptimizationProgress:
+        return self._results.progress or OptimizationProgress()
+
     def _draw(self) -> dict[str, Nodes]:
         ended = self._ended
         buttons = h(
@@ -125,145 +131,122 @@ class OptimizationMonitor(TreeWidget):
             push("Refresh", "refresh", ".plw-refresh", disabled=ended),
         )
         asking = not ended and h("span", hidden=True, action="poll", poll=self._pause())
-        tree = nodes(self._head(buttons), self._bar(), self._notice, self._about(), asking, self._dialog)
-        return {"_tree": tree}
+        return {
+            "_tree": nodes(
+                self._head(buttons), self._bar(), self._notice, self._about(), asking, self._dialog
+            )
+        }
 
     def _still(self) -> Nodes:
         end = "State when the cell ran. In a running notebook the monitor keeps updating."
         return [h("p", h("b", "Optimization")), self._head(), self._about(), h("p.plw-soft", end)]
 
     def _head(self, *buttons: Node) -> Node:
-        found, left = self._optimization, self._left()
-        progress = found.results.progress if found.results is not None else None
-        pairs = found.results.pairs if found.results is not None else None
-        facts = {"status": found.status, "stage": "", "mode": found.mode or ""}
-        if progress is not None:
-            facts["stage"] = _STAGES.get(progress.stage or "", "") if found.status == "running" else ""
-            if progress.conversations_done is not None:
-                most = f" of at most {progress.conversations_max:,}" if progress.conversations_max else ""
-                facts["simulated conversations"] = f"{progress.conversations_done:,}{most}"
-            if progress.passes_max:
-                facts["passes"] = f"{progress.passes_done or 0} of at most {progress.passes_max}"
-        if pairs is not None:
-            facts["pairs"] = f"{pairs.n:,}"
-        facts["time left"] = "" if self._ended else left
+        found, progress, pairs = self._optimization, self._progress, self._results.pairs
+        done, most = progress.conversations_done, progress.conversations_max
+        facts = {
+            "status": found.status,
+            "stage": _STAGES.get(progress.stage or "", "") if found.status == "running" else "",
+            "mode": found.mode or "",
+            "simulated conversations": ""
+            if done is None
+            else f"{done:,}{f' of at most {most:,}' if most else ''}",
+            "passes": f"{progress.passes_done or 0} of at most {progress.passes_max}"
+            if progress.passes_max
+            else "",
+            "pairs": f"{pairs.n:,}" if pairs else "",
+            "time left": "" if self._ended else self._left(),
+        }
         return h("div.plw-top", [fact(*pair) for pair in facts.items() if pair[1]], buttons)
 
     def _bar(self) -> Node | None:
-        done, most = self._done()
+        most = self._progress.conversations_max
+        part = 100 * (self._progress.conversations_done or 0) / most if most else None
         if self._optimization.status == "completed":
-            done = most = 1
-        if not most:
+            part = 100.0
+        if part is None:
             return None
-        part = 100 * (done or 0) / most
-        return h(
-            "div.plw-progress-bar",
-            h("div", style=f"width:{part:.1f}%"),
-            role="progressbar",
-            aria_valuemin=0,
-            aria_valuemax=100,
-            aria_valuenow=round(part),
-        )
+        inside = h("div", style=f"width:{part:.1f}%")
+        values = {"aria_valuemin": 0, "aria_valuemax": 100, "aria_valuenow": round(part)}
+        return h("div.plw-progress-bar", inside, role="progressbar", **values)
 
     def _about(self) -> Node:
-        found, results = self._optimization, self._optimization.results
-        measures = []
-        if results is not None:
-            words, pieces = self._effect()
-            measures = [(words, interval_bar(pieces, words))]
-            if results.confidence is not None:
-                words = confidence_in_words(results.confidence, results.confidence_needed)
-                drawn = confidence_pieces(results.confidence, results.confidence_needed)
-                measures.append((words, interval_bar(drawn, words)))
-            measures += _sparklines(results)
+        found, results = self._optimization, self._results
+        measures = [] if results.lift is None else [_effect(results)]
+        if results.confidence is not None:
+            words = confidence_in_words(results.confidence, results.confidence_needed)
+            pieces = confidence_pieces(results.confidence, results.confidence_needed)
+            measures.append((words, interval_bar(pieces, words)))
+        if any(one is not None for one in results.trace):
+            values = ["?" if one is None else f"{one:.2f}" for one in results.trace]
+            measures.append(_sparkline("confidence", values, bars(results.trace, low=0.0, high=1.0)))
+        if any(one is not None for one in results.lift_trace):
+            values = ["?" if one is None else relative(one) for one in results.lift_trace]
+            measures.append(_sparkline("lift", values, bars(results.lift_trace)))
         return h(
             "div.plw-about",
             found.rehearsal and h("p.plw-warning", REHEARSAL),
-            [h("div.plw-measure", drawing, h("span", words)) for words, drawing in measures if words],
-            self._ended and h("p.plw-foreign.plw-end", self._words(found)),
+            [h("div.plw-measure", drawing, h("span", words)) for words, drawing in measures],
+            self._ended and h("p.plw-foreign.plw-end", self._end()),
         )
-
-    def _done(self) -> tuple[int | None, int | None]:
-        results = self._optimization.results
-        progress = results.progress if results is not None else None
-        return (progress.conversations_done, progress.conversations_max) if progress else (None, None)
-
-    def _effect(self) -> tuple[str, list[Piece]]:
-        results = self._optimization.results
-        if results is None or results.lift is None:
-            return "", []
-        level = results.interval_level
-        if level is None:
-            words = f"lift so far {relative(results.lift)}, {NO_INTERVAL}"
-        else:
-            interval = interval_in_words(level, results.lift_low, results.lift_high)
-            words = f"lift so far {relative(results.lift)} ({interval}, valid at every look)"
-        mix = results.logged_mix
-        first = mix is not None and mix.is_headline and mix.lift is not None
-        if mix is not None and mix.lift is not None and first:
-            interval = interval_in_words(level, mix.lift_low, mix.lift_high)
-            words = (
-                f"lift so far {relative(mix.lift)} on the mix of the logged conversations ({interval}), "
-                f"{relative(results.lift)} on the tested mix, in which failed ones come up more often"
-            )
-        if results.lift_verified is not None:
-            pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
-            words += f"; {relative(results.lift_verified)} on {pairs:,} new pairs after the decision"
-        shown = mix if mix is not None and first else results
-        ends = (shown.lift, shown.lift_low, shown.lift_high)
-        return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 
     def _left(self) -> str:
         """Return the most time it can still take, from the pace since the monitor was opened."""
-        done, most = self._done()
+        done, most = self._progress.conversations_done, self._progress.conversations_max
         if done is None or not most:
             return ""
         now = self._clock()
-        if self._first_seen is None:
-            self._first_seen = (now, done)
-        since, before = self._first_seen
+        since, before = self._first_seen = self._first_seen or (now, done)
         if done <= before or now <= since:
             return ""
         seconds = (most - done) * (now - since) / (done - before)
         if seconds < 90:
             return f"at most {max(1, round(seconds))} seconds"
-        return (
-            f"at most {round(seconds / 60)} minutes"
-            if seconds < 5400
-            else f"at most {seconds / 3600:.1f} hours"
-        )
+        minutes = seconds / 60
+        return f"at most {round(minutes)} minutes" if minutes < 90 else f"at most {minutes / 60:.1f} hours"
 
-    def _words(self, found: OptimizationRun) -> str:
-        if found.status == "completed":
-            won = found.results is not None and found.results.winner_selected
-            explanation = one_line((found.results.explanation if found.results else None) or "", 600)
-            end = "A winner was found." if won else f"There is no winner. {explanation}".strip()
-            return f"{end} To review the variants: widgets.VariantReview(lift, {self._id!r})"
-        return one_line(found.why_it_ended(), 800)
+    def _end(self) -> str:
+        """Return how it ended, and what to do next."""
+        if self._optimization.status != "completed":
+            return one_line(self._optimization.why_it_ended(), 800)
+        results = self._results
+        none = f"There is no winner. {one_line(results.explanation or '', 600)}".strip()
+        end = "A winner was found." if results.winner_selected else none
+        return f"{end} To review the variants: widgets.VariantReview(lift, {self._id!r})"
 
     def _plain(self) -> str:
         return f"OptimizationMonitor(optimization {self._optimization.status})"
 
 
-def _sparklines(results: OptimizationResults) -> list[tuple[str, Node]]:
-    """Return the confidence and the lift after each pass of the confirmation, in words and as a picture."""
-    found = []
-    if any(one is not None for one in results.trace):
-        values = last_values(["?" if one is None else f"{one:.2f}" for one in results.trace])
-        words = f"confidence by pass: {values}"
-        found.append((words, _sparkline(bars(results.trace, low=0.0, high=1.0), words)))
-    if any(one is not None for one in results.lift_trace):
-        words = f"lift by pass: {last_values(['?' if one is None else relative(one) for one in results.lift_trace])}"
-        found.append((words, _sparkline(bars(results.lift_trace), words)))
-    return found
+def _effect(results: OptimizationResults) -> tuple[str, Node | None]:
+    """Return the lift so far, in words and as a picture."""
+    shown, level = results.headline, results.interval_level
+    words = f"lift so far {relative(shown.lift or 0.0)}"
+    if level is None:
+        words += f", {NO_INTERVAL}"
+    elif shown is results:
+        words += f" ({interval_in_words(level, shown.lift_low, shown.lift_high)}, valid at every look)"
+    else:
+        interval = interval_in_words(level, shown.lift_low, shown.lift_high)
+        tested = f"{relative(results.lift or 0.0)} on the tested mix, in which failed ones come up more often"
+        words += f" on the mix of the logged conversations ({interval}), {tested}"
+    if results.lift_verified is not None:
+        pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
+        words += f"; {relative(results.lift_verified)} on {pairs:,} new pairs after the decision"
+    ends = (shown.lift, shown.lift_low, shown.lift_high)
+    return words, interval_bar(
+        effect_pieces(*ends, axis=common_axis(ends), interval=level is not None), words
+    )
 
 
-def _sparkline(drawn: Sequence[Bar], words: str) -> Node:
-    """Return one bar a pass; the words beside it say the same."""
-    styles = [
-        f"height:{_HEIGHT * one.height / 100:.1f}px;margin-bottom:{_HEIGHT * one.bottom / 100:.1f}px"
+def _sparkline(name: str, values: Sequence[str], drawn: Sequence[Bar]) -> tuple[str, Node]:
+    """Return a number after each pass of the confirmation, in words and as a picture."""
+    words = f"{name} by pass: {last_values(values)}"
+    boxes = [
+        h(
+            "span.plw-spark-bar",
+            style=f"height:{_HEIGHT * one.height / 100:.1f}px;margin-bottom:{_HEIGHT * one.bottom / 100:.1f}px",
+        )
         for one in drawn
     ]
-    return h(
-        "span.plw-spark", [h("span.plw-spark-bar", style=one) for one in styles], role="img", aria_label=words
-    )
+    return words, h("span.plw-spark", boxes, role="img", aria_label=words)

@@ -36,37 +36,10 @@ __all__ = [
 ]
 
 # Every other attribute is one of data: an argument of an action, or a wish of the widget to the front end.
-_HTML: Final = frozenset(
-    [
-        "checked",
-        "class",
-        "colspan",
-        "disabled",
-        "draggable",
-        "for",
-        "height",
-        "hidden",
-        "id",
-        "max",
-        "maxlength",
-        "min",
-        "name",
-        "open",
-        "placeholder",
-        "role",
-        "rows",
-        "scope",
-        "size",
-        "src",
-        "style",
-        "tabindex",
-        "title",
-        "type",
-        "value",
-        "width",
-        "alt",
-    ]
-)
+_HTML: Final = frozenset((
+    "alt", "checked", "class", "colspan", "disabled", "draggable", "for", "height", "hidden", "id", "max", "maxlength", "min",
+    "name", "open", "placeholder", "role", "rows", "scope", "size", "src", "style", "tabindex", "title", "type", "value", "width",
+))  # fmt: skip
 _CONTROLS: Final = ("button", "input", "select", "textarea", "label")
 _STATIC: Final = ("title", "open", "colspan", "scope")
 # On a page of its own: colours for light and dark paper, and nothing that floats or has to be scrolled.

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from abc import abstractmethod
+from importlib.resources import files
+from os import environ
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import anywidget
 import traitlets
 
 from promptlift.errors import (
@@ -17,7 +21,6 @@ from promptlift.errors import (
     RateLimited,
 )
 from promptlift.schema.inert import one_line
-from promptlift.widgets.fallback import WidgetWithFallback, is_unattended
 from promptlift.widgets.tree import Nodes, h, static_html
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     from promptlift.widgets.tree import Node
 
-__all__ = ["Event", "TreeWidget", "explain_failure", "whole"]
+__all__ = ["Event", "TreeWidget", "explain_failure", "front_end", "is_unattended", "push", "whole"]
 
 Event = dict[str, str]
 """What a person did: the ``action``, its arguments and the named fields around it. It comes from outside, so all of it is checked where it is used."""
@@ -44,13 +47,43 @@ _FAILURES: Final[tuple[tuple[type[PromptliftError], str], ...]] = (
 )
 
 
-class TreeWidget(WidgetWithFallback):
-    """A widget whose view and static fallback are drawn from one tree.
+def front_end(suffix: str, *names: str) -> str:
+    """Return the front-end code of a widget: what all widgets share, then its own.
 
-    A subclass implements ``_draw``, ``_still`` and ``_actions``. The front end sends an event for each action; whatever
-    it changes is drawn again, and only parts that are different are sent. A change to a prompt or an optimization needs
-    a second click in a dialog, which carries a token that is valid once. A notebook that is run by a program has no
-    events at all.
+    Parameters
+    ----------
+    suffix
+        ``"js"`` or ``"css"``.
+    names
+        Its own files in the folder ``front``, in order.
+    """
+    folder = files("promptlift.widgets") / "front"
+    return "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in ("tree", *names))
+
+
+def is_unattended() -> bool:
+    """Return whether a program runs the notebook: nbconvert, papermill, nbclient, a documentation build.
+
+    Such programs tell the kernel that no question can be answered. An interactive view would be blank in what they
+    write (it needs a script from the network), and it could not be clicked.
+    """
+    interactive = sys.modules.get("IPython")
+    shell = None if interactive is None else interactive.get_ipython()
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None or environ.get("SERVER_SOFTWARE", "").startswith("voila"):
+        return False
+    return not getattr(kernel, "_allow_stdin", True)
+
+
+class TreeWidget(anywidget.AnyWidget):
+    """A widget whose interactive view and static fallback are drawn from one tree.
+
+    Its output carries both: a front end with a kernel shows the view; an exported notebook, GitHub or an e-mail shows the
+    fallback, which is the state at the time the cell ran. A subclass sets ``_esm`` and ``_css`` with `front_end`.
+
+    The front end sends an event for each action; whatever it changes is drawn again, and only parts that are different are
+    sent. A change to a prompt or an optimization needs a second click in a dialog, which carries a token that is valid
+    once. A notebook that is run by a program has no events at all.
     """
 
     _tree = traitlets.Any(()).tag(sync=True)
@@ -81,11 +114,54 @@ class TreeWidget(WidgetWithFallback):
     def _actions(self) -> Mapping[str, Callable[[Event], None]]:
         """Return what each action does."""
 
+    @abstractmethod
+    def _plain(self) -> str:
+        """Return one line for terminals, without any text from outside."""
+
+    # The output of a cell.
+
     def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the static fallback by media type, and what is said about it, also by media type."""
         return {"text/html": self._repr_html_()}, {}
 
     def _repr_html_(self) -> str:
         return str(static_html(self._still()))
+
+    def __repr__(self) -> str:
+        return self._plain()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        fallback, about = self._fallback()
+        bundle: dict[str, Any] = {"text/plain": self._plain(), **fallback}
+        interactive = None if self.comm is None or is_unattended() else super()._repr_mimebundle_(**kwargs)
+        data, metadata = interactive or ({}, {})
+        return {**data, **bundle}, {**metadata, **about}
+
+    def open(self) -> None:
+        """Announce the widget to the front end, if there is one."""
+        if not is_unattended():
+            super().open()
+
+    def close(self) -> None:
+        """End the interactive view; the static fallback stays."""
+        super().close()
+        # ipywidgets removes the bundle from a closed widget, but a closed widget can still be displayed.
+        self.__dict__.pop("_repr_mimebundle_", None)
+
+    def slot(self, otherwise: str, into: str | None = None) -> Node:
+        """Return the element that shows this widget inside another.
+
+        Parameters
+        ----------
+        otherwise
+            What is shown where a page cannot do that.
+        into
+            What gets the focus: a selector.
+        """
+        reference = f"anywidget:{self.model_id}"
+        return h("div", widget=reference, key=reference, otherwise=otherwise, into=into)
+
+    # Events.
 
     def _show(self) -> None:
         """Draw again; what is as before is not sent."""
@@ -115,15 +191,8 @@ class TreeWidget(WidgetWithFallback):
         """Show a dialog whose button calls ``act`` once, with the text that was typed."""
         token = secrets.token_hex(12)
         self._pending = (token, act)
-        typed = h(
-            "textarea",
-            rows=2,
-            maxlength=_TEXT_CHARS,
-            name="text",
-            value=value,
-            aria_label=label,
-            placeholder=label,
-        )
+        about = {"aria_label": label, "placeholder": label}
+        typed = h("textarea", rows=2, maxlength=_TEXT_CHARS, name="text", value=value, **about)
         confirm = h("button.plw-confirm", button, action="confirm", token=token, once=True, guard=True)
         self._open_dialog(title, *body, typed, buttons=[confirm])
 
@@ -153,9 +222,8 @@ class TreeWidget(WidgetWithFallback):
 
     def _confirmed(self, event: Event) -> None:
         token, act = self._pending or ("", None)
-        if act is None or not secrets.compare_digest(
-            token, event.get("token", "").encode("ascii", "replace").decode()
-        ):
+        given = event.get("token", "").encode("utf-8", "replace")
+        if act is None or not secrets.compare_digest(token.encode(), given):
             return
         # The token is spent before anything is done.
         self._close_dialog()

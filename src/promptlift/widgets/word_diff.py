@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.schema.inert import visible
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,9 +58,8 @@ def diff_lines(before: str, after: str, *, context: int | None = _CONTEXT) -> li
     if old == new:
         return []
     lines: list[DiffLine] = []
-    for tag, first, last, start, end in SequenceMatcher(
-        None, old, new, autojunk=len(old) > 500
-    ).get_opcodes():
+    compared = SequenceMatcher(None, old, new, autojunk=len(old) > 500)
+    for tag, first, last, start, end in compared.get_opcodes():
         if tag == "equal":
             lines += [_line(" ", "same", one) for one in old[first:last]]
         elif tag == "replace":
@@ -66,7 +67,10 @@ def diff_lines(before: str, after: str, *, context: int | None = _CONTEXT) -> li
         else:
             lines += [_line("-", "removed", one) for one in old[first:last]]
             lines += [_line("+", "added", one) for one in new[start:end]]
-    return _bounded(lines if context is None else list(_around(lines, context)))
+    shown = lines if context is None else list(_around(lines, context))
+    if len(shown) <= _LINES:
+        return shown
+    return [*shown[:_LINES], _omitted(f"{len(shown) - _LINES:,} more lines")]
 
 
 def describe_difference(before: str, after: str) -> str:
@@ -79,15 +83,12 @@ def describe_difference(before: str, after: str) -> str:
 
 
 def _line(mark: Literal[" ", "-", "+"], kind: Literal["same", "removed", "added"], text: str) -> DiffLine:
-    return DiffLine(mark, ((kind, _cut(text)),))
+    more = len(text) - _LINE_CHARS
+    return DiffLine(mark, ((kind, f"{text[:_LINE_CHARS]} … {more:,} more characters" if more > 0 else text),))
 
 
-def _cut(text: str) -> str:
-    return (
-        text
-        if len(text) <= _LINE_CHARS
-        else f"{text[:_LINE_CHARS]} … {len(text) - _LINE_CHARS:,} more characters"
-    )
+def _omitted(words: str) -> DiffLine:
+    return DiffLine("…", (("same", words),))
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
@@ -143,24 +144,8 @@ def _around(lines: list[DiffLine], context: int) -> Iterator[DiffLine]:
     """Omit unchanged lines that are far from every change."""
     changed = [place for place, line in enumerate(lines) if line.mark != " "]
     near = {place + step for place in changed for step in range(-context, context + 1)}
-    omitted = 0
-    for place, line in enumerate(lines):
-        if place in near:
-            if omitted:
-                yield _gap(omitted)
-            omitted = 0
-            yield line
+    for is_near, group in itertools.groupby(enumerate(lines), lambda one: one[0] in near):
+        if is_near:
+            yield from (line for _, line in group)
         else:
-            omitted += 1
-    if omitted:
-        yield _gap(omitted)
-
-
-def _gap(count: int) -> DiffLine:
-    return DiffLine("…", (("same", f"{count:,} unchanged line{'s' * (count > 1)}"),))
-
-
-def _bounded(lines: list[DiffLine]) -> list[DiffLine]:
-    if len(lines) <= _LINES:
-        return lines
-    return [*lines[:_LINES], DiffLine("…", (("same", f"{len(lines) - _LINES:,} more lines"),))]
+            yield _omitted(counted(len(list(group)), "unchanged line"))

@@ -25,9 +25,8 @@ from promptlift.widgets.browser.labels import (
 )
 from promptlift.widgets.browser.plan import BlindCatalogue, Plan, is_plan
 from promptlift.widgets.browser.search import LABELLED, Query, marked
-from promptlift.widgets.fallback import front_end
 from promptlift.widgets.tree import badge, field, h, known, nodes, pick, transcript
-from promptlift.widgets.tree_widget import TreeWidget, whole
+from promptlift.widgets.tree_widget import TreeWidget, front_end, whole
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import REHEARSAL
 from promptlift.widgets.review.deciding import STOPPABLE
@@ -14,7 +13,7 @@ from promptlift.widgets.review.examples import Examples, Opened
 from promptlift.widgets.review.search import family
 from promptlift.widgets.review.variants import head, variants_table
 from promptlift.widgets.tree import Nodes, h, nodes
-from promptlift.widgets.tree_widget import push, whole
+from promptlift.widgets.tree_widget import front_end, push, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
