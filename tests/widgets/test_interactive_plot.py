@@ -86,11 +86,13 @@ def test_labels_stay_when_another_mark_is_opened(lift, tmp_path):
     prompt = lift.client.prompts.create(name=tmp_path.name, content="c", llm_model="gpt-4o-mini").id
     lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
     ids = sorted(lift.conversations(prompt)["conversation_id"])
-    ours = DATA.head(4).assign(conversation_id=ids, issues=[[{"title": one}] for one in "aaab"])
+    ours = DATA.head(4).assign(conversation_id=ids, sentiment=["negative", "neutral", "neutral", "positive"])
     path = tmp_path / "labels.csv"
     for labels in (None, path, str(path), lift):
         path.unlink(missing_ok=True)
-        plot = InteractivePlot(plots.issues(ours), label_sets={"reason": ["bug", "other"]}, labels=labels)
+        plot = InteractivePlot(
+            plots.sentiment_distribution(ours), label_sets={"reason": ["bug", "other"]}, labels=labels
+        )
         for place in (0, 1):
             click(plot, place)
             name = plot.browser._catalogue.ids[0]

@@ -14,7 +14,23 @@ from support.cases import slow_except
 from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 
-OWN_TAGS = {"b", "br", "code", "dd", "del", "details", "div", "dl", "dt", "ins", "mark", "p", "small", "span", "summary"}
+OWN_TAGS = {
+    "b",
+    "br",
+    "code",
+    "dd",
+    "del",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "ins",
+    "mark",
+    "p",
+    "small",
+    "span",
+    "summary",
+}
 
 
 def everything(payload):
