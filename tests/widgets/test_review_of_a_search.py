@@ -64,6 +64,7 @@ def test_each_candidate_stands_below_the_one_that_it_was_made_from(there):
     ):
         assert words in found["v5"]
     assert found["v6"].texts(".plw-badge") == ["★ winner", "finalist"]
+    assert found["v0"].text == "Original"
     assert "− Answers read like a form" in found["v6"]
     assert "+ People are asked for what they said already" in found["v3"]
     assert "It lost on the first batch." in found["v4"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.display.static_html import (
     Tone,
     badge,
-    badges,
     element,
     facts,
     paragraph,
@@ -81,7 +80,7 @@ def _conversation_text(conversation: Conversation) -> str:
 
 def _insights(insights: Insights) -> list[Markup]:
     verdict, tone = _VERDICTS.get(insights.task_completed, ("task unknown", "plain"))
-    shown = [paragraph(badges([(verdict, tone), (insights.sentiment or "no sentiment", "plain")]))]
+    shown = [paragraph(badge(verdict, tone), " ", badge(insights.sentiment or "no sentiment"))]
     if insights.summary:
         shown.append(paragraph(one_line(insights.summary, 600), soft=True))
     for issue in insights.issues or ():
@@ -95,8 +94,10 @@ def _insights(insights: Insights) -> list[Markup]:
 
 def _said(content: str | None) -> Markup:
     messages, problem = _messages(content)
-    turns = (Turn.of(one, _TURN_CHARS) for one in messages[:_TURNS])
-    shown = transcript(turns, limit=_TURN_CHARS)
+    shown = transcript(
+        Turn.said(one.role, one.content, _TURN_CHARS, how=(one.model_extra or {}).get("toolResult"))
+        for one in messages[:_TURNS]
+    )
     return shown + paragraph(problem, soft=True) if problem else shown
 
 

@@ -35,6 +35,7 @@ _NUMBER: Final = _CELL.replace("left", "right", 1) + ";white-space:nowrap;font-v
 _TEXT: Final = "unicode-bidi:isolate;overflow-wrap:anywhere"
 _TAG: Final = re.compile(r"[a-z][a-z0-9]*")
 _ATTRIBUTES: Final = {"style", "class", "open", "title", "lang", "dir", "colspan", "rowspan", "scope"}
+_REFUSED: Final = frozenset(("script", "style", "iframe", "object", "embed", "link", "meta", "base"))
 _MATHEMATICS: Final = re.compile(r"[$\\]")
 _SPACE: Final = Markup(" ")
 _BREAK: Final = Markup("<br>")
@@ -83,16 +84,7 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
     ValueError
         The tag or an attribute is not allowed on a static page.
     """
-    if not _TAG.fullmatch(tag) or tag in {
-        "script",
-        "style",
-        "iframe",
-        "object",
-        "embed",
-        "link",
-        "meta",
-        "base",
-    }:
+    if not _TAG.fullmatch(tag) or tag in _REFUSED:
         raise ValueError(f"Static HTML has no element {tag!r}.")
     written = []
     for name, value in attributes.items():
@@ -133,11 +125,6 @@ def badge(label: Any, tone: Tone = "plain") -> Markup:
     color = _TONES[tone]
     style = f"color:{color};border:1px solid {color};border-radius:1em;padding:0 .5em;white-space:nowrap"
     return element("strong", text(label, 60), style=style)
-
-
-def badges(labels: Iterable[tuple[Any, Tone]]) -> Markup:
-    """Return labels with their tones next to each other."""
-    return _SPACE.join(badge(label, tone) for label, tone in labels)
 
 
 def table(
@@ -186,30 +173,18 @@ def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
     return element("p", _SPACE.join(shown), style="margin:.4em 0")
 
 
-def transcript(turns: Iterable[Turn], *, limit: int = 1200) -> Markup:
-    """Return the messages of a conversation, each with its role.
-
-    Parameters
-    ----------
-    turns
-        In order.
-    limit
-        Number of characters after which a message is cut; the number omitted is shown.
-    """
-    return Markup("").join(_turn(turn, limit) for turn in turns)
+def transcript(turns: Iterable[Turn]) -> Markup:
+    """Return the messages of a conversation, each with its role, in order."""
+    return Markup("").join(map(_turn, turns))
 
 
-def _turn(turn: Turn, limit: int) -> Markup:
-    kept, more = shorten(visible(turn.content), limit)
-    # The ellipsis of the first cut is not a character of the message.
-    cut = turn.cut + more - bool(turn.cut and more)
-    small = " · ".join(
-        part for part in (visible(turn.detail), f"{cut:,} characters omitted" if cut else "") if part
-    )
+def _turn(turn: Turn) -> Markup:
+    omitted = f"{turn.cut:,} characters omitted" if turn.cut else ""
+    small = " · ".join(part for part in (visible(turn.detail), omitted) if part)
     tone = {"user": "accent", "assistant": "good"}.get(turn.role, "plain")
     style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_TEXT}"
     head = [element("b", text(turn.role, 30)), *([_SPACE, element("small", small)] if small else [])]
-    return element("div", *head, _BREAK, kept or "(empty message)", style=style)
+    return element("div", *head, _BREAK, turn.content or "(empty message)", style=style)
 
 
 _HEIGHT: Final = 28
@@ -235,8 +210,8 @@ def bars(values: Sequence[float | None], *, low: float | None = None, high: floa
         Ends of the axis; by default those of the values and 0.
     """
     known = [one for one in values if one is not None and math.isfinite(one)]
-    start = min(0.0, *known) if low is None and known else low or 0.0
-    end = max(0.0, *known) if high is None and known else high or 0.0
+    start = min([0.0, *known]) if low is None else low
+    end = max([0.0, *known]) if high is None else high
     spread = (end - start) or 1.0
     drawn = []
     for value in values:

@@ -12,8 +12,6 @@ from promptlift.schema.transcript import CallParts, result_of, split_call
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from promptlift.schema.transcript import Message
-
 
 def _call_in_words(call: CallParts) -> str:
     """Return a readable call: the name, and below it each argument on its own line."""
@@ -66,12 +64,6 @@ class Turn:
         """Return a message from outside without control characters, cut to ``limit`` characters."""
         kept, cut = shorten(visible(content), limit)
         return cls(role, kept, cut, **about)
-
-    @classmethod
-    def of(cls, message: Message, limit: int) -> Turn:
-        """Return a message of a transcript as `said` does."""
-        how = (message.model_extra or {}).get("toolResult")
-        return cls.said(message.role, message.content, limit, how=how)
 
     @classmethod
     def said(cls, role: str, content: str, limit: int, *, how: Any = None, detail: str = "") -> Turn:

@@ -45,28 +45,17 @@ def _said(optimization: Optimization) -> str:
         found = _winner(results)
         expected = None if optimization.rehearsal else results.headline.lift_expected
         return found if expected is None else f"{found} Expect {signed_figures(expected)[0]}% in production."
+    explanation, lift = (results.explanation, _lift(results)) if results is not None else (None, "")
+    why = optimization.failure or explanation or "the service does not say why"
+    stopped = f": {optimization.stop_reason.rstrip('.')}" if optimization.stop_reason else ""
     said = {
         "queued": "It is queued.",
         "running": _running(results),
-        "failed": f"It failed: {_why_failed(optimization)}.",
-        "stopped": f"It was stopped{_why_stopped(optimization)}. No winner was found until then.",
-        "completed": f"No winner was found. {_why_none(results)}".rstrip(),
+        "failed": f"It failed: {why.rstrip('.')}.",
+        "stopped": f"It was stopped{stopped}. No winner was found until then.",
+        "completed": f"No winner was found. {explanation or lift}".rstrip(),
     }
     return said.get(status, f"Its status is {status}.")
-
-
-def _why_failed(optimization: Optimization) -> str:
-    results = optimization.results
-    why = optimization.failure or (results and results.explanation) or "the service does not say why"
-    return why.rstrip(".")
-
-
-def _why_stopped(optimization: Optimization) -> str:
-    return f": {optimization.stop_reason.rstrip('.')}" if optimization.stop_reason else ""
-
-
-def _why_none(results: OptimizationResults | None) -> str:
-    return (results.explanation or _lift(results)) if results is not None else ""
 
 
 def _running(results: OptimizationResults | None) -> str:

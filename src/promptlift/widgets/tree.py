@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -12,10 +11,9 @@ from markupsafe import Markup
 
 from promptlift.display.static_html import element, text
 from promptlift.display.static_html import root as static_root
-from promptlift.schema.inert import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from promptlift.display.static_html import Tone
     from promptlift.display.turn import Turn
@@ -139,7 +137,7 @@ def pick(name: str, choices: Iterable[tuple[Any, str]], value: Any, **attributes
     return h("select", options, name=name, value=value, **attributes)
 
 
-def transcript(turns: Iterable[Turn], marks: Any = None, *, limit: int | None = None) -> Nodes:
+def transcript(turns: Iterable[Turn], marks: Callable[[str], Nodes] | None = None) -> Nodes:
     """Return the messages of a conversation, each with its role.
 
     Parameters
@@ -148,16 +146,7 @@ def transcript(turns: Iterable[Turn], marks: Any = None, *, limit: int | None = 
         In order.
     marks
         Returns the parts of a text with what a search found in it, if it did.
-    limit
-        Number of characters after which a message is cut.
     """
-    if limit is not None:
-        # The ellipsis of the first cut is no character of the message.
-        cuts = [(one, *shorten(one.content, limit)) for one in turns]
-        turns = [
-            replace(one, content=kept, cut=one.cut + more - bool(one.cut and more))
-            for one, kept, more in cuts
-        ]
     return [
         h(
             f"div.plw-turn.plw-from-{_ROLES.get(turn.role, 'other')}",

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     Message = dict[str, Any]
 
-__all__ = ["PAGE_ROWS", "Catalogue", "Row", "turns_of"]
+__all__ = ["MESSAGE_CHARS", "PAGE_ROWS", "Catalogue", "Row", "turns_of"]
 
 PAGE_ROWS: Final = 50
-_MESSAGE_CHARS: Final = 20_000
+MESSAGE_CHARS: Final = 20_000
 _TITLE_CHARS: Final = 90
 _OF_CONVERSATIONS: Final = (
     *("status", "created_at", "started_at", "llm_model", "content", "prompt", "title"),
@@ -198,11 +198,11 @@ class Catalogue:
         ]
         return [(name, value) for name, value in known if value]
 
-    def turns(self, place: int) -> tuple[list[Turn], str]:
-        """Return the messages of one conversation, or why there are none."""
+    def turns(self, place: int, limit: int = MESSAGE_CHARS) -> tuple[list[Turn], str]:
+        """Return the messages of one conversation, each cut to a number of characters, or why there are none."""
         if "content" not in self.frame:
             return [], "No transcript: read the table with lift.conversations(insights=True, content=True)."
-        return turns_of(self.frame["content"].iloc[place])
+        return turns_of(self.frame["content"].iloc[place], limit)
 
     def unjudged(self) -> tuple[int, str]:
         """Return how many conversations lack insights for a known reason, and the most frequent reason."""
@@ -211,7 +211,7 @@ class Catalogue:
 
 
 def turns_of(
-    content: Any, limit: int = _MESSAGE_CHARS, *, shown: Callable[[Message], Message | None] = dict
+    content: Any, limit: int, *, shown: Callable[[Message], Message | None] = dict
 ) -> tuple[list[Turn], str]:
     """Return the messages of a transcript, or why there are none.
 

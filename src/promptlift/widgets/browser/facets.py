@@ -46,15 +46,11 @@ class Facet:
     values: tuple[str, ...]
     places: tuple[NDArray[np.intp], ...]
 
-    @property
-    def counts(self) -> list[tuple[str, int]]:
-        """Each value as shown, with its count."""
-        shown = (one_line(value, 120) or "(empty)" for value in self.values)
-        return list(zip(shown, map(len, self.places), strict=True))
-
     def choices(self) -> list[tuple[Any, str]]:
-        """Return the choices of a filter."""
-        return [("", "any"), *((at, f"{words} ({n:,})") for at, (words, n) in enumerate(self.counts))]
+        """Return the choices of a filter: each value with its count."""
+        counts = zip(self.values, map(len, self.places), strict=True)
+        words = [f"{one_line(value, 120) or '(empty)'} ({n:,})" for value, n in counts]
+        return [("", "any"), *enumerate(words)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from promptlift.analysis.reading import collect, facts_of, names_of
 from promptlift.errors import ConfigError, NotFound
 from promptlift.stats.labels import LabelledGroup, corrected_rate, too_few_labels
-from promptlift.widgets.browser.catalogue import Catalogue, Row, turns_of
+from promptlift.widgets.browser.catalogue import MESSAGE_CHARS, Catalogue, Row, turns_of
 from promptlift.widgets.browser.search import Query
 from promptlift.words.figures import is_missing
 
@@ -159,12 +159,12 @@ class BlindCatalogue(Catalogue):
         del place
         return []
 
-    def turns(self, place: int) -> tuple[list[Turn], str]:
+    def turns(self, place: int, limit: int = MESSAGE_CHARS) -> tuple[list[Turn], str]:
         """Return what user, assistant and tools said, without models and times."""
         content = self._content(place)
         if content is None:
             return [], _NO_TRANSCRIPT
-        turns, problem = turns_of(content, shown=_without_facts)
+        turns, problem = turns_of(content, limit, shown=_without_facts)
         return turns, problem and "The transcript cannot be read."
 
     def _content(self, place: int) -> str | None:

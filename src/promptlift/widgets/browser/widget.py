@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from promptlift.widgets.browser.plan import BlindCatalogue, Plan, is_plan
 from promptlift.widgets.browser.search import LABELLED, Query, marked
 from promptlift.widgets.tree import badge, field, h, known, nodes, pick, transcript
 from promptlift.widgets.tree_widget import TreeWidget, front_end, whole
-from promptlift.words.figures import is_missing
+from promptlift.words.figures import counted, is_missing
 
 if TYPE_CHECKING:
     import os
@@ -148,11 +149,9 @@ class ConversationBrowser(TreeWidget):
             if self._plan.question not in (COMPLETED, "sentiment"):
                 sets.setdefault(self._plan.question, ("yes", "no"))
         self._label_sets = checked_sets(sets)
-        self._labels = (
-            Labels(labels, sets=list(sets))
-            if lift is None
-            else KeptLabels(lift, labeller, self._catalogue.ids, sets=list(sets), plan=self._plan)
-        )
+        self._labels = Labels(None if lift else labels, sets=[*sets])
+        if lift is not None:
+            self._labels = KeptLabels(lift, labeller, self._catalogue.ids, sets=[*sets], plan=self._plan)
         # Nobody sees what others said while labelling a plan.
         self._others = {} if others is None or self._plan else answers_by_conversation(others)
         self._analyser = None if self._catalogue.blind else facts_of(conversations).get("analyser")
@@ -160,10 +159,8 @@ class ConversationBrowser(TreeWidget):
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(self._query)
         self._place: int | None = None
-        unlabelled = (
-            place for place in self._places if not self._labels.is_labelled(self._catalogue.ids[place])
-        )
-        self._go_to_rank(0 if self._plan is None else next(unlabelled, 0))
+        drawn = enumerate(self._plan.ids if self._plan else ())
+        self._go_to_rank(next((rank for rank, one in drawn if not self._labels.is_labelled(one)), 0))
         super().__init__()
 
     @property
@@ -447,7 +444,6 @@ class ConversationBrowser(TreeWidget):
 
     def _row(self, place: int) -> Node:
         row, said = self._catalogue.row(place), self._labels.of(self._catalogue.ids[place])
-        issues = "1 issue" if row.n_issues == 1 else f"{row.n_issues} issues"
         return h(
             "div.plw-row",
             h("div.plw-title", self._marked(row.title) or row.title),
@@ -456,7 +452,7 @@ class ConversationBrowser(TreeWidget):
                 h("span.plw-soft", row.when),
                 row.prompt and h("span.plw-soft.plw-foreign", row.prompt),
                 [badge(one, _TONES.get(one, "plain")) for one in (row.completed, row.sentiment) if one],
-                row.n_issues > 0 and h("span.plw-soft", issues),
+                row.n_issues > 0 and h("span.plw-soft", counted(row.n_issues, "issue")),
                 h("span.plw-own", self._own(said)),
             ),
             role="option",
@@ -480,7 +476,7 @@ class ConversationBrowser(TreeWidget):
 
         return [
             button("‹ Previous page", -1, "PageUp", off=not first),
-            h("span.plw-soft", found and f"{first + 1:,} to {last:,} of {found:,}"),
+            h("span.plw-soft", found > 0 and f"{first + 1:,} to {last:,} of {found:,}"),
             button("Next page ›", 1, "PageDown", off=last >= found),
         ]
 
@@ -488,7 +484,7 @@ class ConversationBrowser(TreeWidget):
         place = self._place
         if place is None:
             return []
-        turns, problem = self._catalogue.turns(place)
+        turns, problem = self._catalogue.turns(place, *([_STATIC_CHARS] if static else []))
         others = {} if static else self._others.get(self._catalogue.ids[place], {})
         facts = [
             *self._catalogue.facts(place),
@@ -500,7 +496,7 @@ class ConversationBrowser(TreeWidget):
             h(
                 "div.plw-conversation",
                 known(facts),
-                transcript(shown, self._marked, limit=_STATIC_CHARS if static else None),
+                transcript(shown, self._marked),
                 left > 0 and h("p.plw-soft", f"… {left:,} more messages"),
                 problem and h("p.plw-soft", problem),
                 place=place,
@@ -588,11 +584,11 @@ class ConversationBrowser(TreeWidget):
         )
 
     def _counts(self) -> str:
-        verdicts = [one.counts for one in self._catalogue.facets if one.key in (COMPLETED, "sentiment")]
-        labelled = f", {len(self._labels):,} labelled" if len(self._labels) else ""
-        return labelled + "".join(
-            " · " + ", ".join(f"{count:,} {name}" for name, count in counts) for counts in verdicts
-        )
+        words = f", {len(self._labels):,} labelled" if len(self._labels) else ""
+        for values in (self._catalogue.completions, self._catalogue.sentiments):
+            counts = Counter(values or ()).most_common()
+            words += f" · {', '.join(f'{count:,} {name}' for name, count in counts)}" if counts else ""
+        return words
 
     def _static_labels(self) -> Node | None:
         table = self._labels.table()
@@ -603,13 +599,9 @@ class ConversationBrowser(TreeWidget):
               h("small", "" if is_missing(when) else f"{when:%Y-%m-%d %H:%M}"))
             for one, when in table[["conversation_id", "labelled_at"]].tail(_STATIC_LABELS).itertuples(index=False)
         ]  # fmt: skip
-        count = len(table)
-        words = f"{count:,} {'label' if count == 1 else 'labels'}"
-        return h(
-            "details",
-            h("summary", words if count <= _STATIC_LABELS else f"The last {_STATIC_LABELS} of {words}"),
-            shown,
-        )
+        words = counted(len(table), "label")
+        last = f"The last {_STATIC_LABELS} of " if len(table) > _STATIC_LABELS else ""
+        return h("details", h("summary", last, words), shown)
 
     def _plain(self) -> str:
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"

@@ -99,7 +99,7 @@ def _member(
         h(
             "div.plw-member-head",
             name,
-            one.generation and h("span.plw-soft", f"generation {one.generation}"),
+            bool(one.generation) and h("span.plw-soft", f"generation {one.generation}"),
             one.is_winner and badge("★ winner", "good"),
             state and badge(*_STATES.get(state, (state, "plain"))),
         ),
