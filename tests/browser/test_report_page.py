@@ -53,34 +53,37 @@ def brightness(color):
     return sum(map(int, re.findall(r"\d+", color)[:3])) / 765
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(opened):
+def test_a_phone_shows_everything_without_scrolling_sideways_and_a_wide_screen_has_tables(opened):
     page = opened(400)
-    body = page.locator("html")
-    assert body.evaluate("node => node.scrollWidth") == 400
+    assert page.locator("html").evaluate("node => node.scrollWidth") == 400
     for box in page.locator(".table").all():
         assert box.evaluate("node => node.scrollWidth - node.clientWidth") <= 0
     # Letters of the smallest kind that a figure has are still read.
-    small = page.locator(".figure.narrow text").all()
-    assert small
-    heights = [text.bounding_box()["height"] for text in small if text.is_visible()]
+    heights = [
+        text.bounding_box()["height"]
+        for text in page.locator(".figure.narrow text").all()
+        if text.is_visible()
+    ]
     assert min(heights) > 6
     assert page.locator(".figure.wide").first.is_hidden()
     cell = page.locator("#table-issues_by_prompt td").nth(2)
     assert "Support assistant v1" in cell.evaluate("node => getComputedStyle(node, '::before').content")
-
-
-def test_a_wide_screen_has_tables_and_wide_figures(opened):
     page = opened(1280)
     assert page.locator("html").evaluate("node => node.scrollWidth") == 1280
     assert page.locator(".figure.narrow").first.is_hidden()
     assert style_of(page.locator("#table-issues_by_prompt td").nth(2), "display") == "table-cell"
+    # An example opens without scripts.
+    talk = page.locator(".transcript").first
+    lines, turns = talk.locator(".line").first, talk.locator(".turn").first
+    assert (lines.is_visible(), turns.is_visible()) == (True, False)
+    talk.locator("summary").click()
+    assert (lines.is_visible(), turns.is_visible()) == (False, True)
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_a_dark_page_has_no_white_rectangle(opened, width):
+@pytest.mark.parametrize(("width", "kind"), [(400, ".narrow"), (1280, ".wide")])
+def test_a_dark_page_has_no_white_rectangle(opened, width, kind):
     page = opened(width, "dark")
     assert brightness(style_of(page.locator("body"), "background-color")) < 0.2
-    kind = ".narrow" if width == 400 else ".wide"
     for figure in page.locator(f".figure{kind}").all():
         assert style_of(figure, "background-color") in ("rgba(0, 0, 0, 0)", "transparent")
         fills = figure.evaluate(
@@ -90,14 +93,3 @@ def test_a_dark_page_has_no_white_rectangle(opened, width):
         assert all(fill == "none" or brightness(fill) < 0.3 for fill in fills)
         for text in figure.locator("text").all()[:5]:
             assert brightness(style_of(text, "fill")) > 0.7
-
-
-def test_an_example_opens_without_scripts(opened):
-    page = opened(1280)
-    talk = page.locator(".transcript").first
-    lines, turns = talk.locator(".line"), talk.locator(".turn")
-    assert lines.first.is_visible()
-    assert turns.first.is_hidden()
-    talk.locator("summary").click()
-    assert turns.first.is_visible()
-    assert lines.first.is_hidden()

@@ -1,4 +1,4 @@
-"""The static fallback where nothing runs: exported pages read with JavaScript off, and notebooks run by programs."""
+"""The static fallback where nothing runs: exported pages read with JavaScript off, and notebooks that a person saved."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from support.service_process import clean_environment
 
 pytestmark = pytest.mark.timeout(240)
 
-CODE = """
+TESTS = Path(__file__).parents[1]
+CODE = f"""
 import sys
-sys.path.insert(0, TESTS)
+sys.path.insert(0, {str(TESTS)!r})
 from support.conversation_tables import browsable
 from promptlift import widgets
 browser = widgets.ConversationBrowser(browsable(60, analyser="lexicon"), labels="labels.csv")
 browser
 """
-TESTS = Path(__file__).parents[1]
 LABELS = "conversation_id,task_completed,sentiment,labelled_at\nc4,true,negative,2026-03-02T08:00:00+00:00\n"
 
 
@@ -35,20 +35,6 @@ from support.synthetic_tables import conversations
 from promptlift import plots
 widgets.InteractivePlot(plots.issues(conversations(200)))
 """
-
-
-def code():
-    return CODE.replace("TESTS", repr(str(TESTS)))
-
-
-def export(path, *options):
-    """Make a page of a notebook with nbconvert."""
-    command = [sys.executable, "-m", "nbconvert", "--to", "html", *options, str(path)]
-    environment = clean_environment(
-        {"JUPYTER_CONFIG_DIR": str(path.parent), "IPYTHONDIR": str(path.parent / "ipython")}
-    )
-    subprocess.run(command, check=True, capture_output=True, cwd=path.parent, env=environment, timeout=180)
-    return path.with_suffix(".html")
 
 
 @pytest.fixture
@@ -76,42 +62,27 @@ def readable(page, url):
         assert part in words
 
 
-def shows_the_picture(page):
-    picture = page.locator(".jp-OutputArea-output img")
-    assert picture.count() == 1
-    assert picture.evaluate("one => one.naturalWidth") == 2 * int(picture.get_attribute("width"))
-
-
-def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scripts):
-    """nbconvert --execute: the page has the table, the transcript and the plot, and no label was given."""
-    labels = lab.folder / "labels.csv"
-    labels.write_text(LABELS)
-    before = labels.stat().st_mtime_ns
-    page = export(lab.write([code(), PLOT], "program.ipynb"), "--execute")
-    assert labels.read_text() == LABELS
-    assert labels.stat().st_mtime_ns == before
-    readable(without_scripts, page.as_uri())
-    take_picture(without_scripts, "fallback-executed")
-    assert "widget-state" not in page.read_text()
-    shows_the_picture(without_scripts)
-
-
 def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
     """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
     labels = lab.folder / "labels.csv"
     labels.write_text(LABELS)
-    notebook = lab.open([code(), PLOT], name="saved.ipynb")
+    notebook = lab.open([CODE, PLOT], name="saved.ipynb")
     notebook.run_all()
     notebook.page.locator(".plw-browser .plw-row").first.wait_for()
     notebook.page.locator(".plw-plot .plw-mark").first.click(force=True)
     notebook.page.locator(".plw-plot .plw-browser .plw-row").first.wait_for()
     notebook.page.locator(".jp-Cell").first.click()
     notebook.save()
-    page = export(notebook.path)
-    readable(without_scripts, page.as_uri())
+    command = [sys.executable, "-m", "nbconvert", "--to", "html", str(notebook.path)]
+    folders = {"JUPYTER_CONFIG_DIR": str(lab.folder), "IPYTHONDIR": str(lab.folder / "ipython")}
+    environment = clean_environment(folders)
+    subprocess.run(command, check=True, capture_output=True, cwd=lab.folder, env=environment, timeout=180)
+    readable(without_scripts, notebook.path.with_suffix(".html").as_uri())
     assert labels.read_text() == LABELS
     take_picture(without_scripts, "fallback-saved")
-    shows_the_picture(without_scripts)
+    picture = without_scripts.locator(".jp-OutputArea-output img")
+    assert picture.count() == 1
+    assert picture.evaluate("one => one.naturalWidth") == 2 * int(picture.get_attribute("width"))
 
 
 def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):

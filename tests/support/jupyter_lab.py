@@ -34,13 +34,8 @@ if TYPE_CHECKING:
 
 MILLISECONDS = 60_000
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"autoStartDefaultKernel": True, "windowingMode": "none"},
@@ -116,7 +111,7 @@ class Notebook:
 
     def run_all(self) -> None:
         """Run > Run All Cells, and wait until everything has run."""
-        before = self.executions()
+        before = self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").all_inner_texts()
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         # A menu takes a click only for the item that it knows to be under the pointer.
         item = self.page.locator('.lm-Menu-item[data-command="runmenu:run-all"]')
@@ -149,17 +144,9 @@ class Notebook:
         # The new kernel counts from 1 again: without this, a cell that has run looks like one that has not.
         self.command("notebook:clear-all-cell-outputs")
 
-    def executions(self) -> list[str]:
-        """The prompts beside the cells, such as ``[3]:``."""
-        return self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").all_inner_texts()
-
     def cell(self, number: int) -> Locator:
         """A code cell, counted from 0."""
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
-
-    def output(self, number: int) -> str:
-        """The text of a cell's output."""
-        return self.cell(number).locator(".jp-OutputArea").inner_text()
 
     def evaluate(self, code: str, *, wait: bool = True) -> str:
         """Run code in the notebook's kernel, beside its cells, and give what it printed."""
@@ -344,21 +331,19 @@ def lab(
         }
     )
     command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        str(folder),
-        "--no-browser",
-        f"--port={port}",
-        "--ip=127.0.0.1",
+        *(
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            str(folder),
+            "--no-browser",
+            f"--port={port}",
+            "--ip=127.0.0.1",
+        ),
+        *("--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}", "--expose-app-in-browser"),
+        *("--LabApp.news_url=", "--LabApp.extension_manager=readonly"),
+        *(["--allow-root"] if os.geteuid() == 0 else []),
     ]
-    command += [
-        "--ServerApp.port_retries=0",
-        "--LabApp.news_url=",
-        "--LabApp.extension_manager=readonly",
-        "--expose-app-in-browser",
-    ]
-    command += ["--ServerApp.root_dir=" + str(folder), *(["--allow-root"] if os.geteuid() == 0 else [])]
     with (home / "lab.log").open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
