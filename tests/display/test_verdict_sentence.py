@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.schema.optimizations import Optimization
-from support.cases import slow_except
-from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
+from support.hostile import PAYLOADS
 from support.report_page import Page
 
 
@@ -63,9 +62,9 @@ def test_an_optimization_says_its_verdict_and_the_next_call(sentence):
     assert call.get(found.status, "lift.variants") in words
 
 
-@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
-def test_a_hostile_reason_is_text_in_a_cell(payload):
-    fields = {"id": payload or "o", "promptId": "p", "status": "failed", "failure": payload}
-    page = Page(Optimization.from_wire(fields)._repr_html_())
-    assert page.names <= {"div", "p", "b", "small", "code", "span", "br"}
-    assert page.misnested == []
+def test_a_hostile_reason_is_text_in_a_cell():
+    for payload in PAYLOADS:
+        fields = {"id": payload or "o", "promptId": "p", "status": "failed", "failure": payload}
+        page = Page(Optimization.from_wire(fields)._repr_html_())
+        assert page.names <= {"div", "p", "b", "small", "code", "span", "br"}, payload
+        assert page.misnested == [], payload
