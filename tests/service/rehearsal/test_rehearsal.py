@@ -8,6 +8,7 @@ import pytest
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.judge import SEVERITIES
+from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations.checks import problems_of
 from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
@@ -38,11 +39,14 @@ TEXTS = {
 }
 
 
+def scenarios(seed, prompt, count):
+    request = {"known": [], "personas": library()[:2], "organization": Organization(), "exclusions": None}
+    return write_scenarios(Rehearsal(seed), prompt=prompt, count=count, seed=seed, **request)
+
+
 @lru_cache
 def situations(seed=5, count=60):
-    return write_scenarios(
-        Rehearsal(seed), prompt=SHOP, count=count, known=[], personas=library()[:3], seed=seed
-    )
+    return scenarios(seed, SHOP, count)
 
 
 def talk(seed, content, number, *, max_turns=8):
@@ -114,10 +118,7 @@ def test_scenarios_are_about_the_prompt_and_never_the_same():
     assert all(one.title.startswith("Rehearsal: ") for one in found)
     assert len(situations(6, 1_000)) == 1_000
     # A prompt about nothing known gets everyday situations.
-    assert (
-        len(write_scenarios(Rehearsal(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=[], seed=1))
-        == 8
-    )
+    assert len(scenarios(1, PromptText("{{x}}"), 8)) == 8
 
 
 def test_conversations_are_readable_say_that_they_are_rehearsed_and_are_judged_by_how_they_end():
@@ -223,7 +224,5 @@ def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
         "(Rehearsal) Let us look at it together. Which date or reference is this about?",
         "(Rehearsal) Thank you, that helps. One step is left: is the address on file still the right one?",
     ]
-    (written,) = write_scenarios(
-        Rehearsal(2), prompt=prompt, count=1, known=[], personas=library()[:2], seed=2
-    )
+    (written,) = scenarios(2, prompt, 1)
     assert written.opening == "please cancel my parcel 94-3465, thanks, Petra Novak"

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import (
@@ -46,9 +47,8 @@ def many(request):
 
 
 def write(model, count=3, *, known=(), seed=7):
-    return write_scenarios(
-        model_tasks(model), prompt=PROMPT, count=count, known=known, personas=library()[:4], seed=seed
-    )
+    request = {"prompt": PROMPT, "count": count, "known": known, "personas": library()[:4], "seed": seed}
+    return write_scenarios(model_tasks(model), **request, organization=Organization(), exclusions=None)
 
 
 def test_the_opening_is_the_first_user_message_as_it_stands():

@@ -26,17 +26,12 @@ class _Plan(NamedTuple):
     reason: str | None = None
 
 
+_NO_PROOF = "A rehearsal proves nothing about a real prompt"
 _STAGED = _Plan("staged", "approval")
-_STAGED_REHEARSAL = _Plan(
-    "staged",
-    "approval",
-    "A rehearsal proves nothing about a real prompt; its winner goes live only if a person accepts that",
+_STAGED_REHEARSAL = _STAGED._replace(
+    reason=f"{_NO_PROOF}; its winner goes live only if a person accepts that"
 )
-_REHEARSED = _Plan(
-    "rejected",
-    "auto",
-    "A rehearsal proves nothing about a real prompt, so its winner is never deployed automatically",
-)
+_REHEARSED = _Plan("rejected", "auto", f"{_NO_PROOF}, so its winner is never deployed automatically")
 _CHANGED = _Plan(
     "rejected",
     "auto",

@@ -506,9 +506,9 @@ def owner_records(
     records: list[dict[str, Any]] = []
     if prompt.objective and prompt.objective.strip():
         records.append({"kind": "objective", "text": storable_text(prompt.objective, OWNER_CHARS)})
-    wishes = {name: value for name, value in sorted((intent or {}).items()) if value}
+    wishes = {name: _bounded(value) for name, value in sorted((intent or {}).items()) if value}
     if wishes:
-        records.append({"kind": "intent", **{name: _bounded(value) for name, value in wishes.items()}})
+        records.append({"kind": "intent", **wishes})
     about = {
         name: storable_text(value, OWNER_CHARS)
         for name, value in sorted(general.items())

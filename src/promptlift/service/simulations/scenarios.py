@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
@@ -15,6 +15,7 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON
 from promptlift.service.insights.lexicon.judge import request_of
+from promptlift.service.insights.organization import Organization
 from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.failures import LlmBadAnswer
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import PromptText, Tasks
 
@@ -101,12 +101,10 @@ def from_conversation(
         return None
     known = insights or {}
     listed = known.get("topics")
-    topics = (
-        [storable_line(t, 60) for t in listed if isinstance(t, str)]
-        if isinstance(listed, list | tuple)
-        else []
+    named = (
+        [storable_line(one, 60) for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     )
-    topics = [topic for topic in topics if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
+    topics = [topic for topic in named if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
     title = topics[0] if topics else opening
     # The built-in analyser's summary quotes the request and adds the ending; only the request is needed.
     quotes = known.get("analyser") == LEXICON
@@ -170,8 +168,8 @@ def write_scenarios(
     known: Sequence[Scenario],
     personas: Sequence[SimulatedPersona],
     seed: int,
-    organization: Organization | None = None,
-    exclusions: str | None = None,
+    organization: Organization,
+    exclusions: str | None,
 ) -> list[Scenario]:
     """Request scenarios from a model, at most ``BATCH`` per answer.
 
@@ -330,7 +328,7 @@ class ScenariosRequest:
     people: Sequence[SimulatedPersona]
     empty_answers: int
     seed: int
-    organization: Organization | None = None
+    organization: Organization = field(default_factory=Organization)
     exclusions: str | None = None
 
 
@@ -350,18 +348,17 @@ class ScenariosAnswer(BaseModel):
 
 def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
     """Build the two messages of one request; the last ``TITLES_SHOWN`` titles are shown."""
-    prompt, titles = request.prompt, request.titles
+    prompt, organization = request.prompt, request.organization
+    objective = storable_text(prompt.objective or "", OWNER_CHARS)
+    excluded = storable_text(request.exclusions or "", OWNER_CHARS)
+    wanted, background = organization.insight_requirements, organization.background
     records: list[dict[str, Any]] = [
-        {"kind": "prompt", "content": storable_text(prompt.content, PROMPT_CHARS)}
+        {"kind": "prompt", "content": storable_text(prompt.content, PROMPT_CHARS)},
+        *([{"kind": "objective", "content": objective}] if objective.strip() else []),
+        *([{"kind": "organization", **background}] if background else []),
+        *([{"kind": "wanted insights", "text": wanted}] if wanted else []),
+        *([{"kind": "excluded", "text": excluded}] if excluded.strip() else []),
     ]
-    if prompt.objective and prompt.objective.strip():
-        records.append({"kind": "objective", "content": storable_text(prompt.objective, OWNER_CHARS)})
-    if request.organization is not None and request.organization.background:
-        records.append({"kind": "organization", **request.organization.background})
-    if request.organization is not None and request.organization.insight_requirements:
-        records.append({"kind": "wanted insights", "text": request.organization.insight_requirements})
-    if request.exclusions and request.exclusions.strip():
-        records.append({"kind": "excluded", "text": storable_text(request.exclusions, OWNER_CHARS)})
     records += [
         {
             "kind": "real situation",
@@ -371,10 +368,8 @@ def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
         }
         for example in request.examples[:EXAMPLES_SHOWN]
     ]
-    if titles:
-        records.append(
-            {"kind": "titles that exist", "titles": [storable_line(t, 120) for t in titles[-TITLES_SHOWN:]]}
-        )
+    if titles := [storable_line(title, 120) for title in request.titles[-TITLES_SHOWN:]]:
+        records.append({"kind": "titles that exist", "titles": titles})
     records += [
         {
             "kind": "kind of person",
@@ -384,9 +379,9 @@ def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
         for persona in request.people[:PEOPLE_SHOWN]
     ]
     ask = f"Write {request.wanted} scenarios."
-    if request.exclusions and request.exclusions.strip():
+    if excluded.strip():
         ask += " None of them may be about, or hold, what the data call excluded."
-    if request.organization is not None and request.organization.insight_requirements:
+    if wanted:
         ask += " Let some of them show what the data call wanted insights."
     if request.empty_answers:
         ask += " Your last answer held nothing new: leave the existing titles and openings behind and try other subjects."
