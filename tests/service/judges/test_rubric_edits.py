@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.judges.align import (
-    EditAnswer,
     Mistake,
     ProposedEdit,
     apply,
@@ -22,7 +20,13 @@ from promptlift.service.optimizations.logged_words import LoggedWords
 from support.orders import ORDERS
 
 RUBRIC = "- A voucher counts.\n- A joke does not."
-ADD = ProposedEdit("add", "", "Delayed payments count.", "missed", ("cnv_1",))
+
+
+def proposed(operation, anchor="", text="", evidence=("cnv_1",), **more):
+    return ProposedEdit(operation=operation, anchor=anchor, text=text, evidence=evidence, **more)
+
+
+ADD = proposed("add", text="Delayed payments count.", reason="missed")
 SAID = "My friend Bartholomew paid in a green shop 4711."
 LOGGED = [json.dumps({"messages": [{"role": "user", "content": SAID}]})]
 
@@ -34,8 +38,8 @@ def why(edit, rubric=RUBRIC):
 
 def test_an_edit_that_is_refused_says_why():
     assert why(ADD) is None
-    assert why(ProposedEdit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",))) is None
-    assert why(ProposedEdit("delete", "- A joke does not.", "", "", ("cnv_1",))) is None
+    assert why(proposed("replace", "A joke does not.", "Jokes never count.")) is None
+    assert why(proposed("delete", "- A joke does not.")) is None
     for change, words in (
         ({"operation": "rewrite"}, "none of add, replace and delete"),
         ({"evidence": ()}, "named as evidence"),
@@ -48,16 +52,16 @@ def test_an_edit_that_is_refused_says_why():
         ({"text": "Who paid in a green shop counts."}, "5 or more words in a row"),
         ({"text": "What Bartholomew says counts."}, "only in logged conversations"),
     ):
-        assert words in why(replace(ADD, **change))
+        assert words in why(ADD.model_copy(update=change))
 
 
 def test_edits_find_their_place_and_others_are_not_used():
     edits = [
         ADD,
         ADD,
-        ProposedEdit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",)),
-        ProposedEdit("delete", "A joke does not.", "", "", ("cnv_1",)),
-        ProposedEdit("delete", "A voucher counts.", "", "", ("cnv_1",)),
+        proposed("replace", "A joke does not.", "Jokes never count."),
+        proposed("delete", "A joke does not."),
+        proposed("delete", "A voucher counts."),
     ]
     rubric, used = apply(RUBRIC, edits)
     assert rubric == "- Jokes never count.\n- Delayed payments count."
@@ -72,8 +76,8 @@ def test_only_conversations_on_which_the_judge_is_wrong_are_evidence():
     assert "Bartholomew" not in messages[0]["content"]
     assert RUBRIC in messages[0]["content"]
     assert "Be careful." in messages[0]["content"]
-    answer = EditAnswer(operation="Add", text=" Two\nlines. ", reason="r", evidence=["c2", "c1", "c9"])
-    assert ProposedEdit.read(answer, names) == ProposedEdit("add", "", "Two lines.", "r", ("cnv_wrong",))
+    answer = proposed("Add ", text=" Two\nlines. ", evidence=["c2", "c1", "c9"])
+    assert answer.on(names) == proposed("add", text="Two lines.", evidence=("cnv_wrong",))
 
 
 @pytest.mark.parametrize("order", ORDERS[::5])

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 from promptlift.schema.judges import RUBRIC_CHARS, JudgeAlignment, JudgeEdit
 from promptlift.schema.transcript import parse_content
@@ -70,54 +70,23 @@ wording of these conversations.
 _TRIED: Final = "These changes were tried and did not make the judge right more often: {tried}"
 
 
-class EditAnswer(BaseModel):
-    """One change of a rubric, as a model proposes it."""
-
-    operation: str
-    anchor: LenientText = ""
-    text: LenientText = ""
-    reason: LenientText = ""
-    evidence: Annotated[
-        list[str],
-        BeforeValidator(lambda value: [str(one) for one in value] if isinstance(value, list) else []),
-    ] = []
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
 
-class RubricEdits(BaseModel):
-    """The answer to a reflection."""
+class ProposedEdit(BaseModel, frozen=True):
+    """One change of a rubric, as a model proposes it, with the conversations that motivated it."""
 
-    edits: Annotated[list[EditAnswer], DROP_MISFITS]
+    operation: Annotated[str, AfterValidator(lambda text: text.strip().lower())]
+    anchor: Annotated[LenientText, AfterValidator(str.strip)] = ""
+    text: Annotated[LenientText, AfterValidator(storable_line)] = ""
+    reason: Annotated[LenientText, AfterValidator(lambda text: storable_line(text)[:REASON_CHARS])] = ""
+    evidence: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
 
-
-class Mistake(NamedTuple):
-    """A labelled conversation with both answers, which are equal if the judge is right."""
-
-    id: str
-    content: str
-    owner: bool
-    judge: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedEdit:
-    """One change of a rubric, with the ids of the conversations that motivated it."""
-
-    operation: str
-    anchor: str
-    text: str
-    reason: str
-    evidence: tuple[str, ...]
-
-    @classmethod
-    def read(cls, answer: EditAnswer, names: Mapping[str, str]) -> ProposedEdit:
-        """Read a change from an answer, whose evidence uses the names of conversations in the request."""
-        return cls(
-            answer.operation.strip().lower(),
-            answer.anchor.strip(),
-            storable_line(answer.text),
-            storable_line(answer.reason)[:REASON_CHARS],
-            tuple(dict.fromkeys(names[one] for one in answer.evidence if one in names)),
-        )
+    def on(self, names: Mapping[str, str]) -> ProposedEdit:
+        """Return the change with the ids of its conversations, by their names in the request."""
+        ids = tuple(dict.fromkeys(names[one] for one in self.evidence if one in names))
+        return self.model_copy(update={"evidence": ids})
 
     def shown(self, generation: int, state: str, refusal: str | None = None) -> JudgeEdit:
         """Return the change in its API form."""
@@ -131,6 +100,21 @@ class ProposedEdit:
             state=state,
             refusal=refusal,
         )
+
+
+class RubricEdits(BaseModel):
+    """The answer to a reflection."""
+
+    edits: Annotated[list[ProposedEdit], DROP_MISFITS]
+
+
+class Mistake(NamedTuple):
+    """A labelled conversation with both answers, which are equal if the judge is right."""
+
+    id: str
+    content: str
+    owner: bool
+    judge: bool
 
 
 def edits_messages(
@@ -237,7 +221,7 @@ class _State(BaseModel):
     """The stored state of an alignment: answers by rubric and conversation, and the edits of each generation."""
 
     answers: dict[str, dict[str, bool | None]] = {}
-    written: list[list[EditAnswer]] = []
+    written: list[list[ProposedEdit]] = []
 
 
 class Alignment(JudgeRunner):
@@ -370,9 +354,7 @@ class Alignment(JudgeRunner):
                 self.spend(answer.prompt_tokens, answer.completion_tokens)
                 written.append(answer.parsed.edits)
             self._save()
-        return list(
-            dict.fromkeys(ProposedEdit.read(one, names) for one in written[generation - 1][:EDITS_MAX])
-        )
+        return list(dict.fromkeys(one.on(names) for one in written[generation - 1][:EDITS_MAX]))
 
     def _shown(self, generation: int, answers: Mapping[str, bool], wrong: Sequence[str]) -> list[Mistake]:
         """Return conversations for a reflection: alternating mistakes of both kinds, different ones in each generation, and some correct ones."""
