@@ -9,7 +9,7 @@ import re
 import pytest
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.optimizations.variants import STRATEGIES, Failure, RejectedDraft, VariantsRequest
+from promptlift.service.optimizations.variants import STRATEGIES, RejectedDraft, VariantsRequest
 from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.scenarios import ScenariosRequest
 from promptlift.service.simulations.tasks import PromptText, Scenario
@@ -37,7 +37,7 @@ def write_variants(tasks, *, again):
         prompt=PROMPT,
         strategies=STRATEGIES[:2],
         intent={"targetImprovements": ["fewer refunds", "kinder"], "hypothesis": "Kindness helps."},
-        failures=[Failure("Refund refused", 4, 9), Failure("The guest\nleft.")],
+        failures=["Refund refused (4 of 9 failures)", "The guest\nleft."],
         general={"organizationName": "Hotel", "preferredLLM": "gpt-4o", "tone": " "},
         accepted=["First"] if again else [],
         problems=["Too short."] if again else [],

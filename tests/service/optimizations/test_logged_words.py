@@ -65,9 +65,11 @@ def test_names_numbers_addresses_and_codes_count():
 
 
 def test_a_word_that_somebody_writes_small_is_no_name():
-    talk = "User: I want my Refund now.\nAssistant: Yes, a Refund for Miller."
-    assert said(talk).repeated("Offer the Refund to Miller.").particulars == ("Refund", "Miller")
-    assert said(talk, "User: my refund?").repeated("Offer the Refund to Miller.").particulars == ("Miller",)
+    talk = "User: I want my Refund NOW.\nAssistant: Yes, a Refund for Miller."
+    assert said(talk).repeated("Offer the Refund to Miller NOW.").particulars == ("Refund", "Miller")
+    assert said(talk, "User: my refund?").repeated("Offer the Refund to Miller NOW.").particulars == (
+        "Miller",
+    )
 
 
 def test_where_nouns_have_capitals_only_what_is_called_so_is_a_name():

@@ -10,7 +10,6 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.optimizations.variants import (
     ROUNDS,
     STRATEGIES,
-    Failure,
     VariantsFailed,
     choose_strategies,
     write_variants,
@@ -37,7 +36,6 @@ BAD = REWRITE.replace("{{shop}}", "us")
 
 
 def write(model, count=2, *, prompt=PROMPT, intent=None, failures=(), general=None, seed=5):
-    failures = [Failure(text) for text in failures]
     owner = {"prompt": prompt, "intent": intent, "failures": failures, "general": general or {}}
     return write_variants(model_tasks(model), count=count, seed=seed, **owner)
 

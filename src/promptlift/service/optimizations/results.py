@@ -258,8 +258,6 @@ def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tu
     held = simulations.by_cell(simulations.outcomes(connection, optimization_id, passes=passes))
     found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
     for cell in simulations.cells(connection, optimization_id):
-        if cell.pass_number > passes or cell.stage == "regression":
-            continue
         outcomes = {arm: row.task_completed for arm, row in held.get(cell.number, {}).items()}
         original = outcomes.pop(0, None)
         weight, persona = cell.scenario.get("weight"), cell.persona["id"]

@@ -20,7 +20,6 @@ from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.searching import Searching
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.optimizations.variants import (
-    Failure,
     VariantText,
     given_variants,
     owners_words,
@@ -303,18 +302,18 @@ class OptimizationRun(SimulationRun):
             lifecycle.keep(connection, self.row, experiment, self.notes)
 
 
-def _failures(
-    found: Sequence[JudgedConversation], said: LoggedWords, exclusions: Exclusions
-) -> list[Failure]:
+def _failures(found: Sequence[JudgedConversation], said: LoggedWords, exclusions: Exclusions) -> list[str]:
     """List the failures of logged conversations without names and numbers: frequent issues, and some summaries.
 
     Insights older than the account's setting may contain what is excluded now.
     """
     named = (title for one in found for title in one.issues)
     titles = Counter(said.masked(title) for title in named if not exclusions.found_in(title))
-    failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
+    failures = [
+        f"{title} ({count} of {len(found)} failures)" for title, count in titles.most_common(ISSUES_SHOWN)
+    ]
     stories = [said.masked(exclusions.clean(text)) for one in found if (text := one.insights.get("summary"))]
-    return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
+    return failures + stories[:SUMMARIES_SHOWN]
 
 
 class OptimizationJobs(SimulationRuns):

@@ -98,7 +98,7 @@ def write_variants(
     prompt: PromptText,
     count: int,
     intent: Mapping[str, Any] | None,
-    failures: Sequence[Failure],
+    failures: Sequence[str],
     general: Mapping[str, Any],
     seed: int,
     said: LoggedWords | None = None,
@@ -356,25 +356,6 @@ Answer with one JSON object: variants, a list of exactly {wanted} in the order o
 - rationale: one or two sentences: what was changed and why it should work better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A problem in logged conversations.
-
-    Attributes
-    ----------
-    text
-        Title of an issue, or the summary of one conversation. Hostile text.
-    count
-        Failed conversations with this issue; ``None`` for a summary.
-    total
-        Failed conversations in which issues were counted.
-    """
-
-    text: str
-    count: int | None = None
-    total: int = 0
-
-
 class RejectedDraft(NamedTuple):
     """An earlier text of a strategy in which only the words of logged conversations must change."""
 
@@ -394,7 +375,7 @@ class VariantsRequest:
     intent
         ``targetImprovements`` and ``hypothesis``, if the owner gave them.
     failures
-        Problems in logged conversations, the most important first.
+        Problems in logged conversations, the most important first: titles of issues, or summaries. Hostile texts.
     general
         The account's general settings.
     accepted
@@ -410,7 +391,7 @@ class VariantsRequest:
     prompt: PromptText
     strategies: Sequence[Strategy]
     intent: Mapping[str, Any]
-    failures: Sequence[Failure]
+    failures: Sequence[str]
     general: Mapping[str, Any]
     accepted: Sequence[str]
     problems: Sequence[str]
@@ -449,7 +430,7 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], s
     prompt, strategies = request.prompt, request.strategies
     records = [*prompt_records(prompt), *owner_records(prompt, request.intent, request.general)]
     records += [
-        {"kind": "failure", "text": storable_line(_failure(one), FAILURE_CHARS)}
+        {"kind": "failure", "text": storable_line(one, FAILURE_CHARS)}
         for one in request.failures[:FAILURES_SHOWN]
     ]
     if request.accepted:
@@ -476,12 +457,6 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], s
         wanted=len(strategies),
         longest=longest_chars(prompt.content),
     )
-
-
-def _failure(failure: Failure) -> str:
-    if failure.count is None:
-        return failure.text
-    return f"{failure.text} ({failure.count} of {failure.total} failures)"
 
 
 def prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
