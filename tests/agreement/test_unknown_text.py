@@ -26,6 +26,7 @@ def test_an_optimization_of_an_unknown_text_is_refused_until_it_is_given(wire, c
     assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
     assert answer.error["details"] == {wire.scheme.link: "has no known text yet"}
     assert f"lift.client.prompts.update('{prompt_id}', content=…)" in answer.error["message"]
+    assert f"promptlift prompts set {prompt_id} FILE" in answer.error["message"]
     with pytest.raises(errors.InvalidState) as caught:
         client.optimizations.create(prompt_id=prompt_id)
     assert same(caught.value, answer)

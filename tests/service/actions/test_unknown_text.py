@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.actions import optimizations, prompts, versions
-from promptlift.service.errors import ApiException
 from support.asking import place
 
 MODEL = "gpt-4o-mini"
@@ -34,22 +31,6 @@ def texts(world, prompt_id):
 def optimize(world, prompt_id, **fields):
     body = OptimizationCreate(**{"prompt_id": prompt_id, **fields})
     return world.ask(optimizations.create, body=body)
-
-
-@pytest.mark.parametrize("link", ["promptId", "agentId"])
-def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_way_out(world, link):
-    made = make(world, content_known=False)
-    name = {"promptId": "prompt_id", "agentId": "agent_id"}[link]
-    with pytest.raises(ApiException) as caught:
-        world.ask(optimizations.create, body=OptimizationCreate(**{name: made["id"]}))
-    assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
-    assert f"lift.client.prompts.update('{made['id']}', content=…)" in caught.value.message
-    assert f"promptlift prompts set {made['id']} FILE" in caught.value.message
-    edit(world, made["id"], name="Still unknown")
-    with pytest.raises(ApiException):
-        optimize(world, made["id"])
-    edit(world, made["id"], content="You help.")
-    assert optimize(world, made["id"])["status"] in ("queued", "running")
 
 
 def test_the_first_text_takes_the_place_of_the_stand_in(world):

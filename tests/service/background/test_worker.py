@@ -369,23 +369,3 @@ def test_a_singleton_job_goes_on_after_a_failure_and_is_done_by_one_worker(world
         runs(SingletonJob("clean_up", step, every_seconds=0.01))
     wait_until(lambda: len(done) >= 20, what="it was done again")
     assert all(done), "two workers did it at once"
-
-
-@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_a_singleton_job_goes_to_another_worker_when_its_own_ends(world, runs):
-    done = {"first": 0, "second": 0}
-
-    def job(name):
-        def step():
-            done[name] += 1
-
-        return SingletonJob("clean_up", step, every_seconds=0.01)
-
-    first = runs(job("first"))
-    wait_until(lambda: done["first"] > 0, what="the first one does it")
-    runs(job("second"))
-    before = done["first"]
-    wait_until(lambda: done["first"] > before + 20, what="the first one goes on")
-    assert done["second"] == 0
-    first.stop()
-    wait_until(lambda: done["second"] > 0, what="the second one does it")

@@ -135,19 +135,3 @@ def test_a_row_without_an_action_and_the_other_way_round_are_noticed_at_the_star
     answered(monkeypatch)
     with pytest.raises(KeyError, match=r"greetings\.create"):
         app.create_app(context)
-
-
-def test_the_application_has_the_routes_of_the_table_and_six_beside_it(context):
-    served = {
-        (method, route.path)
-        for route in app.create_app(context).routes
-        for method in route.methods - {"HEAD"}
-    }
-    described = {
-        (row.method, API_PATH + row.path_in(scheme))
-        for row in ENDPOINTS.values()
-        for scheme in row.served_schemes()
-    }
-    beside = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("GET", "/metrics")}
-    assert served - described == {*beside, ("POST", "/v1/traces"), ("POST", "/v1/logs")}
-    assert described <= served

@@ -5,18 +5,18 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
-from starlette.requests import Request
+from starlette.datastructures import QueryParams
 
 from promptlift.schema import limits, queries
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.messages import read_query
+from promptlift.service.routes.messages import validated
 
 CONVERSATIONS = queries.ConversationsQuery
 
 
 def read(text, model=CONVERSATIONS):
-    return read_query(Request({"type": "http", "query_string": text.encode(), "headers": []}), model)
+    return validated(model, dict(QueryParams(text)), {})
 
 
 def problems(text, model=CONVERSATIONS):

@@ -151,10 +151,6 @@ def assert_pages_are_plain_queries(database, account, chance):
         assert ([row.id for row in page], total) == (wanted[offset : offset + limit], len(wanted))
 
 
-class RolledBackError(Exception):
-    """Ends a transaction that is not to be kept."""
-
-
 class History:
     """Random changes of conversations, each as the service makes it."""
 
@@ -255,32 +251,9 @@ class History:
         with self.database.write() as connection:
             apply_updates(connection, updates, now=0)
 
-    def roll_back(self):
-        """Whatever it is, its end: the transaction is lost after all of it was written."""
-        write = self.database.write
-
-        def lost():
-            from contextlib import contextmanager
-
-            @contextmanager
-            def transaction():
-                with write() as connection:
-                    yield connection
-                    raise RolledBackError
-
-            return transaction()
-
-        self.database.write = lost
-        try:
-            self.chance.choice([self.log, self.judge, self.change])()
-        except RolledBackError:
-            pass
-        finally:
-            del self.database.write
-
     def go_on(self, steps):
         changes = [self.log, self.judge, self.judge, self.judge, self.fail, self.regenerate]
-        changes += [self.delete_prompt, self.change, self.change, self.roll_back]
+        changes += [self.delete_prompt, self.change, self.change]
         for _ in range(steps):
             self.chance.choice(changes)()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import event
 
-from promptlift.service.store import conversation_updates, events, judging, traced
+from promptlift.service.store import conversation_updates, events, judging
 from promptlift.service.store.leases import with_work
 from promptlift.service.store.rows import Rows
 from service.store.conftest import NOW
@@ -64,7 +64,6 @@ def test_what_is_rare_has_an_index_of_its_own(many):
         (WAITING, lambda c, _: with_work(c, [judging.LEASES], now=NOW)),
         (WAITING, lambda c, _: judging.LEASES.release(c, "w")),
         (TROUBLE, lambda c, account: judging.troubles(c, account, "prm_1")),
-        (SOURCE, lambda c, account: traced.logged(c, account, "prm_1", "s3000")),
         (
             SOURCE,
             lambda c, account: conversation_updates.lookup(

@@ -99,7 +99,7 @@ def count_request(database: Database, caller: Caller, *, now: int) -> tuple[int,
         return usage.count_request(connection, caller.account_id, now=now)
 
 
-def refusal_of(error: Exception, failed: str) -> ApiException:
+def refusal_of(error: BaseException, failed: str) -> ApiException:
     """Return the error of the API for an exception; an unexpected one is logged as ``failed``."""
     if isinstance(error, ApiException):
         return error

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.rows import Rows
-    from promptlift.service.store.tables.conversations import DeletedConversationRow
 
 
 _AS_STORED: Final = {
@@ -89,16 +88,11 @@ def deleted(call: Call[None, DeletedConversationsQuery]) -> Page[DeletedConversa
         some, total = rows.page(
             changes.deleted(call.account_id, prompt_id=query.linked_id, since=since), query
         )
-    page = Page[DeletedConversation](data=[_gone(row) for row in some], pagination=query.of(total))
+    gone = [row.shown(DeletedConversation, deleted_at=clock.to_datetime(row.deleted_at)) for row in some]
+    page = Page[DeletedConversation](data=gone, pagination=query.of(total))
     if as_of is not None:
         page.as_of = clock.to_datetime(as_of)
     return page
-
-
-def _gone(row: DeletedConversationRow) -> DeletedConversation:
-    return DeletedConversation(
-        id=row.id, prompt_id=row.prompt_id, deleted_at=clock.to_datetime(row.deleted_at)
-    )
 
 
 def _find(rows: Rows, call: Call[Any, Any]) -> StoredConversation:
@@ -176,12 +170,15 @@ def wire(
     exclusions
         Words and data that must not appear in its insights; ``None`` leaves the insights out.
     """
+    latency = row.latency_ms
+    if latency is None and row.response_seconds is not None:  # from the times of the messages
+        latency = round(row.response_seconds * 1000, 3)
     item: dict[str, object] = {
         # unspecified: which link an answer contains when the request names no scheme. Both.
         "agentId": row.prompt_id,
         **{name: getattr(row, column) for name, column in _AS_STORED.items()},
         "insightsError": _insights_error(row, jobs),
-        "latencyMs": _latency_ms(row),
+        "latencyMs": latency,
         "metadata": None if row.metadata is None else orjson.Fragment(row.metadata),
         "createdAt": clock.iso(row.created_at),
         "startedAt": clock.iso(row.started_at),
@@ -196,13 +193,6 @@ def wire(
             None if document is None else orjson.Fragment(exclusions.applied_to_document(document))
         )
     return item
-
-
-def _latency_ms(row: StoredConversation) -> float | None:
-    """Return the mean time until an answer: as logged, or else from the times of the messages."""
-    if row.latency_ms is None and row.response_seconds is not None:
-        return round(row.response_seconds * 1000, 3)
-    return row.latency_ms
 
 
 def _insights_error(row: StoredConversation, jobs: InsightJobs) -> str | None:

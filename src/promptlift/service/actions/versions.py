@@ -200,15 +200,15 @@ def actions_page(call: Call[None, ActionsQuery]) -> Page[Action]:
     which = {"prompt_id": query.linked_id, "optimization_id": query.optimization_id}
     with call.read() as rows:
         some, total = rows.page(newest(ActionRow, account_id=call.account_id, **which), query)
-    return Page[Action](data=[_action(row) for row in some], pagination=query.of(total))
-
-
-def _action(row: ActionRow) -> Action:
-    return row.shown(
-        Action,
-        from_version_id=version_id(row.from_version_seq),
-        to_version_id=version_id(row.to_version_seq),
-    )
+    data = [
+        row.shown(
+            Action,
+            from_version_id=version_id(row.from_version_seq),
+            to_version_id=version_id(row.to_version_seq),
+        )
+        for row in some
+    ]
+    return Page[Action](data=data, pagination=query.of(total))
 
 
 @answers(endpoints.ACTIONS_UNDO)

@@ -136,19 +136,12 @@ def deliveries(call: Call[None, PageQuery]) -> Page[Delivery]:
     with call.read() as rows:
         webhook = call.found(rows, WebhookRow, "Webhook")
         some, total = rows.page(newest(DeliveryRow, webhook_id=webhook.id), call.query)
-    is_active = webhook.status == "active"
-    return Page[Delivery](
-        data=[_delivery(row, is_active=is_active) for row in some], pagination=call.query.of(total)
-    )
-
-
-def _delivery(row: DeliveryRow, *, is_active: bool) -> Delivery:
-    is_due = row.status == "pending" and is_active
-    return row.shown(
-        Delivery,
-        event_type=row.event.type,
-        next_attempt_at=clock.to_datetime(row.due_at) if is_due else None,
-    )
+    data = []
+    for row in some:
+        is_due = row.status == "pending" and webhook.status == "active"
+        due_at = clock.to_datetime(row.due_at) if is_due else None
+        data.append(row.shown(Delivery, event_type=row.event.type, next_attempt_at=due_at))
+    return Page[Delivery](data=data, pagination=call.query.of(total))
 
 
 @answers(endpoints.EVENTS_LIST)

@@ -22,7 +22,7 @@ from promptlift.service.actions.logging.conversation_log import apply_updates, l
 from promptlift.service.actions.logging.entries import Entry, Logged, Update, accept
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
-from promptlift.service.store import SQLAlchemyError, accounts, conversations, traced
+from promptlift.service.store import SQLAlchemyError, accounts, conversation_updates, conversations, traced
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ def _wanted(connection: Connection, row: TracedConversationRow, calls: Sequence[
     caller = accounts.caller_of(connection, row.account_id)
     logged_id = row.conversation_id
     if logged_id is None and row.source_id is not None:
-        logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
+        there = conversation_updates.lookup(
+            connection, row.account_id, row.prompt_id, ids=(), source_ids=[row.source_id]
+        )
+        logged_id = there[0].id if there else None
     before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
     content_before = None if before is None else before.content  # deleted because it was old
     transcript = None if content_before is None else parse_content(content_before.decode())

@@ -52,8 +52,9 @@ class Authentication:
                     MutableHeaders(scope=message).update(headers)
             await send(message)
 
+        path: str = scope["path"]
         try:
-            if _needs_key(scope):
+            if path.startswith(_WITH_KEY) or (path == monitoring.METRICS and not monitoring.is_local(scope)):
                 headers.update(await self._admit(scope))
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
@@ -62,7 +63,10 @@ class Authentication:
         except (Exception, asyncio.CancelledError) as error:
             if status is not None:
                 raise
-            await refuse(_refusal(error))(scope, receive, send_with_headers)
+            # If uvicorn is stopping, it has waited long enough; by itself it would answer in plain text.
+            is_stopping = isinstance(error, asyncio.CancelledError)
+            refusal = stopping() if is_stopping else access.refusal_of(error, "a request failed")
+            await refuse(refusal)(scope, receive, send_with_headers)
         finally:
             self._counts.add(scope["method"], status or 500, time.perf_counter() - begun)
 
@@ -86,20 +90,8 @@ class Authentication:
         return headers
 
 
-def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
-    if isinstance(error, asyncio.CancelledError):
-        # uvicorn is stopping and has waited long enough; by itself it would answer in plain text.
-        return stopping()
-    return access.refusal_of(error, "a request failed")
-
-
-def _needs_key(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return path.startswith(_WITH_KEY) or (path == monitoring.METRICS and not monitoring.is_local(scope))
-
-
 def _refuse_hidden_slashes(scope: Scope) -> None:
-    # The server decodes the path before it is matched: an id "a/status" would become another endpoint of "a".
+    # The path is decoded before it is matched: an id "a/status" would become another endpoint of "a".
     if b"%2f" in scope.get("raw_path", b"").lower():
         raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")
 

@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
-    from promptlift.schema.queries import QueryModel
     from promptlift.service.call import AnyCall, AppContext, EndpointAction
     from promptlift.service.store.accounts import Caller
 
-Query = TypeVar("Query", bound="QueryModel")
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 # Multiple of the limit up to which an oversized body is read and discarded, so that the sender still receives
@@ -52,9 +50,13 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
 
     async def handle(request: Request) -> Response:
         caller = caller_of(request)
-        query = None if endpoint.query is None else read_query(request, endpoint.query)
+        # The last value of a repeated parameter counts.
+        query = None if endpoint.query is None else validated(endpoint.query, dict(request.query_params), {})
         body = None if endpoint.body is None else await _read_body(request, endpoint, context, caller)
-        call: AnyCall = Call(context, caller, scheme, _path_id(request) if has_id else "", body, query)
+        row_id = str(request.path_params["id"]) if has_id else ""
+        if len(row_id) > _ID_CHARS or not (row_id.isascii() and row_id.isprintable()):
+            row_id = ""  # which matches nothing
+        call: AnyCall = Call(context, caller, scheme, row_id, body, query)
         if action.check is not None:
             await action.check(call)
         if is_async:
@@ -100,14 +102,10 @@ def answer_to_get(request: Request, content: Any, status: int = 200) -> Response
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
     # The answer is private to the account, which the key determines.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    if _knows(request.headers.get("if-none-match", ""), tag):
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    if tag in known or known == ["*"]:
         return Response(status_code=304, headers=headers)
     return Response(body, status_code=status, headers=headers, media_type="application/json")
-
-
-def _knows(given: str, tag: str) -> bool:
-    known = [one.strip().removeprefix("W/") for one in given.split(",")]
-    return tag in known or known == ["*"]
 
 
 def refuse(refusal: ApiException) -> Response:
@@ -118,12 +116,6 @@ def refuse(refusal: ApiException) -> Response:
 def caller_of(request: Request) -> Caller:
     """Return the sender of the request, whose key authentication has checked."""
     return cast("Caller", request.state.caller)
-
-
-def _path_id(request: Request) -> str:
-    """Return the id in the path; an impossible id becomes empty, which matches nothing."""
-    value = str(request.path_params["id"])
-    return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
 async def _read_body(
@@ -316,14 +308,3 @@ def _message(error: ErrorDetails) -> str:
         bound = context[name]
         return f"{words} {int(bound) if bound == int(bound) else bound}{unit}"
     return error["msg"]
-
-
-def read_query(request: Request, model: type[Query]) -> Query:
-    """Read query parameters and validate them with their model; the last value of a repeated parameter counts.
-
-    Raises
-    ------
-    ApiException
-        ``VALIDATION_ERROR`` with all problems.
-    """
-    return validated(model, dict(request.query_params), {})

@@ -7,6 +7,7 @@ import ipaddress
 import logging
 import os
 import time
+from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -88,7 +89,7 @@ class Counts:
     def add(self, method: str, status: int, seconds: float) -> None:
         """Count a request. Called in the event loop only."""
         self._requests[method if method in _METHODS else "other", status] += 1
-        self._durations[next((n for n, bound in enumerate(_BOUNDS) if seconds <= bound), -1)] += 1
+        self._durations[bisect_left(_BOUNDS, seconds)] += 1
         self._seconds += seconds
 
     def lines(self) -> list[str]:

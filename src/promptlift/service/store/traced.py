@@ -8,7 +8,7 @@ from sqlalchemy import delete, insert, select
 
 from promptlift.service.store.leases import Leases, Wait, in_batches
 from promptlift.service.store.rows import wanted
-from promptlift.service.store.tables import conversations, traced_calls, traced_conversations
+from promptlift.service.store.tables import traced_calls, traced_conversations
 from promptlift.service.store.tables.conversations import TracedCallRow, TracedConversationRow
 
 if TYPE_CHECKING:
@@ -62,20 +62,6 @@ def claimed(rows: Rows, ids: Sequence[str], worker: str) -> Sequence[TracedConve
 def calls(rows: Rows, ids: Sequence[str]) -> Sequence[TracedCallRow]:
     """Return the calls of some conversations."""
     return rows.all(wanted(TracedCallRow).where(TracedCallRow.traced_id.in_(ids)))
-
-
-def logged(connection: Connection, account_id: str, prompt_id: str, source_id: str) -> str | None:
-    """Return the newest conversation logged with the application's id."""
-    return connection.scalar(
-        select(conversations.c.id)
-        .where(
-            conversations.c.account_id == account_id,
-            conversations.c.prompt_id == prompt_id,
-            conversations.c.source_id == source_id,
-        )
-        .order_by(conversations.c.seq.desc())
-        .limit(1)
-    )
 
 
 def closed(rows: Rows, row: TracedConversationRow, conversation_id: str | None) -> None:
