@@ -192,21 +192,7 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
     assert DataFolder(data).key() not in log.read_text()
 
 
-def test_without_jupyterlab_the_extra_is_named(tmp_path):
-    code = (
-        "import importlib.util, sys\n"
-        "find = importlib.util.find_spec\n"
-        "importlib.util.find_spec = lambda name, *a: None if name == 'jupyterlab' else find(name, *a)\n"
-        f"sys.argv = ['promptlift', 'lab', '--folder', {str(tmp_path / 'mine')!r}]\n"
-        "from promptlift.cli import main\n"
-        "main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=clean_environment({"PROMPTLIFT_DATA": str(tmp_path / "data")}),
-    )
-    assert "'lab'" in failed_in_one_line(done)
+def test_without_jupyterlab_the_extra_is_named(tmp_path, monkeypatch, run):
+    monkeypatch.setattr("promptlift.cli.lab.importlib.util.find_spec", lambda _name: None)
+    code, said = run("lab", "--folder", tmp_path / "mine")
+    assert (code, "'lab'" in said) == (1, True)

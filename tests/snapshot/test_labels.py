@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import promptlift
+from promptlift.client.reads.optimizations import read_offered
 from promptlift.errors import ConfigError, UnexpectedResponse
-from promptlift.workspace.snapshots import offered, verdicts
-from promptlift.workspace.snapshots.verdicts import read_apart
+from promptlift.workspace.snapshots import offered
 
 
 def test_a_pull_brings_the_labels_that_the_service_keeps(lift, tmp_path):
@@ -53,12 +53,11 @@ def test_an_odd_answer_of_a_service_that_has_some_is_an_error_and_no_end_of_pull
     def odd(_transport, endpoint, *args, **options):
         if endpoint.path.startswith(f"/{kept}"):
             raise UnexpectedResponse("The answer is a page of a proxy.")
-        return read_apart(_transport, endpoint, *args, **options)
+        return read_offered(_transport, endpoint, *args, **options)
 
     lift.labels.add(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ann")
     with monkeypatch.context() as patch:
-        for module in (offered, verdicts):
-            patch.setattr(module, "read_apart", odd)
+        patch.setattr(offered, "read_offered", odd)
         with pytest.raises(UnexpectedResponse, match="proxy"):
             lift.pull(folder, prompt_id=prompt)
     assert len(promptlift.open_snapshot(folder).labels()) == 3

@@ -33,59 +33,25 @@ def prompt(lift, tmp_path):
         call("s-2", "t-3", "It is broken"),
     ]
     file = tmp_path / "calls.jsonl"
-    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    file.write_text(lines(*records), encoding="utf-8")
     made = lift.client.prompts.create(name=f"Labelled {tmp_path.name}", content="c", llm_model="gpt-4o-mini")
     lift.log(transcripts.read(file), prompt_id=made.id)
     return made.id
 
 
-LABELS = {
-    "langfuse": [
+def lines(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+PHOENIX = {"annotation_name": "done", "annotator_kind": "HUMAN"}
+# Ratings of sessions, traces and single steps, as the tools' exports, APIs and data frames give them.
+FILES = {
+    "langfuse.jsonl": lines(
         {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"},
         {"trace_id": "t-3", "name": "done", "value": 0, "source": "API", "string_value": "False"},
-    ],
-    "phoenix": [
-        {
-            "trace_id": "t-2",
-            "annotation_name": "done",
-            "annotator_kind": "HUMAN",
-            "result": {"label": "correct"},
-        },
-        {"trace_id": "t-3", "annotation_name": "done", "annotator_kind": "HUMAN", "result": {"score": 0.0}},
-    ],
-    "langsmith": [
-        {"run_id": "x", "trace_id": "t-1", "key": "done", "score": True},
-        {"run_id": "y", "trace_id": "t-3", "key": "done", "score": False},
-    ],
-}
-
-
-# Ratings of single steps, as the tools' APIs and data frames give them.
-STEPS = {
-    "phoenix-page.json": json.dumps(
-        {
-            "data": [
-                {
-                    "id": "a",
-                    "span_id": "o-2",
-                    "name": "done",
-                    "annotator_kind": "LLM",
-                    "result": {"label": "correct", "score": 1.0, "explanation": "…"},
-                },
-                {
-                    "id": "b",
-                    "span_id": "o-3",
-                    "name": "done",
-                    "annotator_kind": "HUMAN",
-                    "result": {"score": 0},
-                },
-            ],
-            "next_cursor": None,
-        }
+        {"trace_id": "gone", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"},
     ),
-    "phoenix-frame.csv": "span_id,annotation_name,annotator_kind,result.label,result.score,result.explanation\n"
-    "o-1,done,HUMAN,thumbs-up,,\no-3,done,HUMAN,thumbs-down,,\n",
-    "langfuse-page.json": json.dumps(
+    "langfuse-page.json": lines(
         {
             "data": [
                 {"id": "a", "traceId": "t-1", "observationId": "o-1", "name": "done", "value": 1},
@@ -94,40 +60,42 @@ STEPS = {
             "meta": {"page": 1, "totalItems": 2},
         }
     ),
-    "langsmith.jsonl": "".join(
-        json.dumps({"run_id": run, "trace_id": None, "session_id": "project", "key": "done", "score": score})
-        + "\n"
-        for run, score in (("o-2", 1.0), ("o-3", 0.0))
+    "phoenix.jsonl": lines(
+        {"trace_id": "t-2", **PHOENIX, "result": {"label": "correct"}},
+        {"trace_id": "t-3", **PHOENIX, "result": {"score": 0.0}},
     ),
-}
+    "phoenix-page.json": lines(
+        {
+            "data": [
+                {"id": "a", "span_id": "o-2", "name": "done", "annotator_kind": "LLM", "result": {"label": "correct", "score": 1.0}},
+                {"id": "b", "span_id": "o-3", "name": "done", "annotator_kind": "HUMAN", "result": {"score": 0}},
+            ],
+            "next_cursor": None,
+        }
+    ),
+    "phoenix-frame.csv": "span_id,annotation_name,annotator_kind,result.label,result.score,result.explanation\n"
+    "o-1,done,HUMAN,thumbs-up,,\no-3,done,HUMAN,thumbs-down,,\n",
+    "langsmith.jsonl": lines(
+        {"run_id": "x", "trace_id": "t-1", "key": "done", "score": True},
+        {"run_id": "o-3", "trace_id": None, "session_id": "project", "key": "done", "score": 0.0},
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list(STEPS))
-def test_labels_of_a_step_are_of_the_conversation_that_it_is_part_of(lift, prompt, tmp_path, name):
-    file = tmp_path / name
-    file.write_text(STEPS[name], encoding="utf-8")
-    labels = lift.labels.read(file, prompt).set_index("conversation_id")["task_completed"]
-    table = lift.conversations(prompt).set_index("source_id")
-    assert {**labels} == {
-        table.loc["s-1", "conversation_id"]: True,
-        table.loc["s-2", "conversation_id"]: False,
-    }
-
-
-@pytest.mark.parametrize("tool", list(LABELS))
-def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path, tool):
-    file = tmp_path / "labels.jsonl"
-    other = {**LABELS[tool][0], "trace_id": "gone", "session_id": None}
-    file.write_text("".join(json.dumps(one) + "\n" for one in [*LABELS[tool], other]), encoding="utf-8")
-    labels = lift.labels.read(file, prompt)
+def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path):
     ids = lift.conversations(prompt).set_index("source_id")["conversation_id"]
-    found = labels.set_index("conversation_id")["task_completed"]
-    assert {**found} == {ids["s-1"]: True, ids["s-2"]: False}
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        labels = lift.labels.read(tmp_path / name, prompt)
+        found = labels.set_index("conversation_id")["task_completed"]
+        assert {**found} == {ids["s-1"]: True, ids["s-2"]: False}, name
     wait_for_insights(lift, [prompt], progress=False)
-    (row,) = analysis.judge_agreement(labels, lift.conversations(prompt, insights=True)).to_dict("records")
+    judged = lift.conversations(prompt, insights=True)
+    assert not [column for column in judged.columns if "spanIds" in column]
+    (row,) = analysis.judge_agreement(labels, judged).to_dict("records")
     assert row["n"] + row["n_unjudged"] == 2
     # Both conversations have a label, so the labels are the rate.
-    rate = analysis.completion(lift.conversations(prompt, insights=True), labels=labels)
+    rate = analysis.completion(judged, labels=labels)
     assert rate[["n", "completed", "rate"]].to_dict("records") == [{"n": 2, "completed": 1, "rate": 0.5}]
     assert rate.attrs["promptlift"]["basis"] == "label"
 

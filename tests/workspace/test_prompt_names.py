@@ -177,15 +177,6 @@ def test_an_id_that_is_not_there_is_an_error_and_nothing_is_no_prompt(lift, prom
             CALLS[call](lift, given, tmp_path)
 
 
-def test_a_typo_in_an_id_finds_the_prompt_and_any_other_id_finds_none(lift, prompt_id):
-    typo = prompt_id[:-1] + ("0" if prompt_id[-1] != "0" else "1")
-    with pytest.raises(NotFound, match="Did you mean") as refused:
-        lift.versions(typo)
-    assert f"{NAME[0]!r} ({prompt_id})" in str(refused.value)
-    with pytest.raises(NotFound, match="There are: "):
-        lift.versions(f"prm_{'0' * 24}")
-
-
 def test_a_name_of_two_prompts_is_refused_with_their_ids(service, lift):
     name = f"Twin {next(_numbers)}"
     ids = [lift.client.prompts.create(name=name, content="c", llm_model=MODEL).id for _ in range(2)]

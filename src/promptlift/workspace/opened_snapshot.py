@@ -112,13 +112,10 @@ class SnapshotWorkspace(Workspace):
             raise ConfigError(
                 f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
             )
-        service = self.snapshot.manifest.service
+        service, at = self.snapshot.manifest.service, self.snapshot.folder
         options = self.snapshot.storage_options if storage_options is None else storage_options
         with connect(
-            service["base_url"],
-            scheme=service["scheme"],
-            snapshot=self.snapshot.folder,
-            storage_options=options,
+            service["base_url"], scheme=service["scheme"], snapshot=at, storage_options=options
         ) as lift:
             lift.pull(prompt_id=prompt_id, content=content, everything=everything)
         self.reload()
@@ -186,7 +183,7 @@ class SnapshotWorkspace(Workspace):
         return _KeptJudges(self)
 
     def _tables(self) -> SnapshotTables:
-        return SnapshotTables(self.snapshot, labels_of=self._labels_of, named=self._named)
+        return SnapshotTables(self.snapshot, self)
 
 
 class _KeptJudges(Judges):

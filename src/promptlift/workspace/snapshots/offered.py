@@ -1,22 +1,40 @@
-"""What a service may offer beyond the specification, brought into a snapshot: labels, judges of one's own, verdicts."""
+"""What a service may offer beyond the specification, copied into a snapshot: labels, custom judges and their verdicts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from promptlift import frames
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.paging import PAGE_ROWS
+from promptlift.client.transport import Call, Task
 from promptlift.errors import NotFound, UnexpectedResponse
+from promptlift.frames.layouts import JUDGES, LABELS, VERDICTS
 from promptlift.schema import endpoints
-from promptlift.workspace.snapshots.rows import labels_table, records_of
-from promptlift.workspace.snapshots.verdicts import VerdictPull, read_apart
+from promptlift.snapshot.columns import arrow_table
+from promptlift.workspace.snapshots.rows import records_of, records_table
 
 if TYPE_CHECKING:
-    from promptlift.client.transport import Task, Transport
+    from collections.abc import Iterator
+
+    from promptlift.client.transport import Transport
+    from promptlift.schema.endpoint import Endpoint
     from promptlift.snapshot import Snapshot
     from promptlift.snapshot.writing import NextState
 
+    Row = dict[str, Any]
+
+# The names of prompts are added when the table is read.
+VERDICT_COLUMNS: Final = tuple(column for column in VERDICTS if column.name != "prompt")
+
 
 class OfferedPull:
-    """Ask for what not every service has, and remember which it has not.
+    """Ask for what not every service has, and remember what it does not have.
 
     Parameters
     ----------
@@ -25,11 +43,11 @@ class OfferedPull:
     old
         The present state of the snapshot.
     noted
-        What the next pull needs to know; what is found out here is put there.
+        What the next pull needs to know; findings are added to it.
     prompt_id
-        Only what is of this prompt.
+        Only what belongs to this prompt.
     everything
-        Whether to ask again for what was not there.
+        Whether to ask again for what was missing.
     """
 
     def __init__(
@@ -38,7 +56,7 @@ class OfferedPull:
         task: Task,
         *,
         old: Snapshot | None,
-        noted: dict[str, Any],
+        noted: Row,
         prompt_id: str | None,
         everything: bool,
     ) -> None:
@@ -49,81 +67,145 @@ class OfferedPull:
         self._everything = everything
 
     def write_labels(self, state: NextState, deleted: set[str]) -> None:
-        """Write the labels: all that the service keeps, because they can be changed and taken back.
+        """Write all labels that the service stores, because they can be changed and removed.
 
         Parameters
         ----------
         state
             The next state of the snapshot.
         deleted
-            Conversations that are gone: their labels go with them.
+            Deleted conversations: their labels are removed.
 
         Raises
         ------
         UnexpectedResponse
-            When a service that has labels gives something else.
+            A service that has labels answers something else.
         """
         labels = [] if self._old is None else records_of(self._old.read("labels", ["record"]))
         if self._asks("labels"):
-            filters = {"prompt_id": self._prompt_id}
-            try:
-                read = read_apart(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
-            except (NotFound, UnexpectedResponse) as error:
-                if not self._shows_none("labels", error):
-                    raise
-            else:
-                self._noted["keeps_labels"] = True
-                labels = read.rows
+            with self._remembered("labels"):
+                labels = self._list(endpoints.LABELS_LIST, filters={"prompt_id": self._prompt_id})
         kept = [row for row in labels if row["conversationId"] not in deleted]
-        state.set_table("labels", labels_table(kept))
+        state.set_table("labels", records_table(kept, arrow_table(frames.labels_table(kept)[0], LABELS)))
 
     def write_verdicts(self, state: NextState, changed: set[str]) -> dict[str, int]:
-        """Write the judges of one's own and their verdicts.
+        """Write the custom judges and their verdicts.
+
+        The verdicts of a judge's version are read again if their counts differ, or if one of its conversations has changed
+        or was deleted: it may have been judged again.
 
         Parameters
         ----------
         state
             The next state of the snapshot.
         changed
-            Conversations that the service has anew or no longer.
+            Conversations that have changed or were deleted.
 
         Returns
         -------
         dict
-            How many verdicts there are, if the service has judges.
+            The number of verdicts, if the service has judges.
 
         Raises
         ------
         UnexpectedResponse
-            When a service that has judges gives something else.
+            A service that has judges answers something else.
         """
-        if not self._asks("judges"):
-            return {}
-        before = {} if self._everything else self._noted.get("verdicts_counted") or {}
-        pull = VerdictPull(
-            self._transport, self._task, old=self._old, prompt_id=self._prompt_id, before=before
-        )
-        try:
-            count = pull.write(state, changed)
-        except (NotFound, UnexpectedResponse) as error:
-            if not self._shows_none("judges", error):
-                raise
-            return {}
-        self._noted |= {"keeps_judges": True, "verdicts_counted": pull.counted}
-        return {"verdicts": count}
-
-    def _shows_none(self, what: str, error: Exception) -> bool:
-        """Return whether an answer shows that the service has no labels or no judges, so that it is not asked again.
-
-        An odd answer of one that has some shows nothing: the pull fails rather than never bring what changes there.
-        """
-        if isinstance(error, UnexpectedResponse) and self._noted.get(f"keeps_{what}"):
-            return False
-        self._noted[f"keeps_{what}"] = False
-        return True
+        totals: dict[str, int] = {}
+        if self._asks("judges"):
+            with self._remembered("judges"):
+                totals["verdicts"] = self._write_verdicts(state, changed)
+        return totals
 
     def _asks(self, what: str) -> bool:
-        """Return whether the service is asked for labels or for judges."""
-        # unspecified: only a service that says what changed keeps any; one that was asked in vain is not asked again.
-        in_vain = self._noted.get(f"keeps_{what}") is False
-        return bool(self._noted.get("as_of")) and (self._everything or not in_vain)
+        # unspecified: only a service that says what changed stores any; one that had none is not asked again.
+        had_none = self._noted.get(f"keeps_{what}") is False
+        return bool(self._noted.get("as_of")) and (self._everything or not had_none)
+
+    @contextlib.contextmanager
+    def _remembered(self, what: str) -> Iterator[None]:
+        """Remember whether the service has labels or judges, so that it is not asked in vain again.
+
+        An odd answer of a service that has some proves nothing: the pull fails rather than never read their changes.
+        """
+        key = f"keeps_{what}"
+        try:
+            yield
+        except (NotFound, UnexpectedResponse) as error:
+            if isinstance(error, UnexpectedResponse) and self._noted.get(key):
+                raise
+            self._noted[key] = False
+        else:
+            self._noted[key] = True
+
+    def _write_verdicts(self, state: NextState, changed: set[str]) -> int:
+        before = {} if self._everything else self._noted.get("verdicts_counted") or {}
+        old = None if self._old is None else self._old.read("verdicts")
+        stored = _verdicts_table("", []) if old is None else old
+        versions = self._versions()
+        counted, tables, again = {}, [], False
+        for row in versions:
+            key = f"{row['id']}:{row['version']}"
+            is_judge = pc.equal(stored["judge_id"], row["id"])
+            verdicts = stored.filter(pc.and_(is_judge, pc.equal(stored["judge_version"], row["version"])))
+            filters = {"version": row["version"], "prompt_id": self._prompt_id}
+            try:
+                # The verdicts, and these with the failed attempts.
+                one = self._page(endpoints.JUDGES_VERDICTS, row["id"], 1, 0, **filters)
+                counts = [row.get("verdicts") or 0, one.total]
+                if before.get(key) != counts or changed & set(verdicts["conversation_id"].to_pylist()):
+                    read = self._list(endpoints.JUDGES_VERDICTS, row["id"], filters)
+                    verdicts, again = _verdicts_table(row["id"], read), True
+            except NotFound:
+                continue  # the judge was deleted meanwhile
+            counted[key] = counts
+            tables.append(verdicts)
+        listed = arrow_table(frames.judges_table(versions)[0], JUDGES)
+        state.set_table("judges", records_table(versions, listed))
+        if again or counted.keys() != before.keys():
+            state.clear("verdicts")
+            for rows in tables:
+                months = pc.strftime(rows["started_at"], "%Y-%m").to_pylist()
+                ids = rows["conversation_id"].to_pylist()
+                state.add("verdicts", rows, dict(zip(ids, months, strict=True)))
+        self._noted["verdicts_counted"] = counted
+        return sum(map(len, tables))
+
+    def _versions(self) -> list[Row]:
+        """Return the versions of all judges, those of a judge together, newest first."""
+        versions: list[Row] = []
+        for row in self._list(endpoints.JUDGES_LIST):
+            if (row.get("versions") or 1) == 1:
+                versions.append(row)
+                continue
+            with contextlib.suppress(NotFound):  # deleted meanwhile
+                versions += self._versions_of(row["id"])
+        return versions
+
+    def _versions_of(self, judge_id: str) -> list[Row]:
+        """Return the versions of a judge page by page: they share its id, so they are no list of different things."""
+        rows: list[Row] = []
+        while True:
+            page = self._page(endpoints.JUDGES_VERSIONS, judge_id, PAGE_ROWS, len(rows))
+            rows += page.rows
+            if len(page.rows) < PAGE_ROWS:
+                return rows
+
+    def _page(self, endpoint: Endpoint[Any], judge_id: str, limit: int, offset: int, **query: Any) -> Any:
+        call = Call.to(endpoint, self._transport.config.scheme, judge_id, query=query).page(limit, offset)
+        return list_page(self._transport.send(call, self._task).data, call)
+
+    def _list(
+        self, endpoint: Endpoint[Any], judge_id: str | None = None, filters: Row | None = None
+    ) -> list[Row]:
+        """Read a list that may be missing, which ends only this read and not the task."""
+        own = Task(policy=self._task.policy)
+        try:
+            return read_offered(self._transport, endpoint, judge_id, filters=filters, task=own).rows
+        finally:
+            self._task.requests += own.requests
+
+
+def _verdicts_table(judge_id: str, rows: list[Row]) -> pa.Table:
+    table = arrow_table(frames.verdicts_table(rows)[0], VERDICT_COLUMNS)
+    return table.append_column("judge_id", pa.array([judge_id] * len(rows), pa.string()))

@@ -75,58 +75,60 @@ class SnapshotTransport(Transport):
         return Answer(200, orjson.dumps(found), call)
 
     def _found(self, call: Call) -> Row | None:
-        kind, *rest = [unquote(part) for part in call.path.strip("/").split("/")]
-        one = rest[0] if rest else None
-        listed = {"conversations": "_conversations", "labels": "_labels"}
-        if kind in listed and one is None:
-            return _page(getattr(self, listed[kind]), call)
-        if kind == "conversations" and one is not None:
-            return self._of_conversation(one, rest[1:])
-        if kind == "judges":
-            return self._judged(rest, call)
-        records = (
-            self.prompts if kind in _SEGMENTS else self.optimizations if kind == "optimizations" else None
-        )
-        return None if records is None else self._recorded(records, rest, call)
+        found: Row | None = None
+        match [unquote(part) for part in call.path.strip("/").split("/")]:
+            case ["conversations"]:
+                found = _page(self._conversations, call)
+            case ["conversations", one, *rest]:
+                found = self._of_conversation(one, rest)
+            case ["labels"]:
+                found = _page(self._records("labels"), call)
+            case ["judges", *rest]:
+                found = self._of_judges(rest, call)
+            case ["optimizations"]:
+                found = _page([*self.optimizations.values()], call)
+            case ["optimizations", one]:
+                found = self.optimizations.get(one)
+            case ["optimizations", one, "variants"] if one in self.optimizations:
+                found = {"data": self._variants.get(one, [])}
+            case [segment, *rest] if segment in _SEGMENTS:
+                found = self._of_prompts(rest, call)
+        return found
 
-    def _recorded(self, records: dict[str, Row], rest: list[str], call: Call) -> Row | None:
-        """Return what is asked for of prompts or optimizations: a page, one, or what belongs to one."""
-        one = rest[0] if rest else None
-        if one is None:
-            rows = list(records.values())
-            if call.query.get("includeCompletion") == "true":
-                rows = [{**row, "completion": self._completion_of(row["id"])} for row in rows]
-            return _page(rows, call)
-        if rest[1:] == ["variants"] and one in records:
-            return {"data": self._variants.get(one, [])}
-        if rest[1:] == ["versions"] and one in self._versions:
-            return _page(self._versions[one], call)
-        return records.get(one) if len(rest) == 1 else None
+    def _of_prompts(self, rest: list[str], call: Call) -> Row | None:
+        """Return a page of prompts, one of them, or a page of its versions."""
+        match rest:
+            case []:
+                rows = [*self.prompts.values()]
+                if call.query.get("includeCompletion") == "true":
+                    rows = [
+                        {**row, "completion": self._completion.get(row["id"]) or _NOTHING} for row in rows
+                    ]
+                return _page(rows, call)
+            case [one]:
+                return self.prompts.get(one)
+            case [one, "versions"] if one in self._versions:
+                return _page(self._versions[one], call)
+        return None
 
-    def _judged(self, rest: list[str], call: Call) -> Row | None:
-        """Return what is asked for of judges: a page of their newest versions, one, or a page of its versions."""
-        if not rest:
-            return _page([versions[0] for versions in self._judges.values()], call)
-        versions = self._judges.get(rest[0], [])
-        if rest[1:] == ["versions"] and versions:
-            return _page(versions, call)
-        asked = call.query.get("version")
-        found = (row for row in versions if asked is None or row["version"] == int(asked))
-        return next(found, None) if len(rest) == 1 else None
+    def _of_judges(self, rest: list[str], call: Call) -> Row | None:
+        """Return a page of the newest versions of judges, a version of one, or a page of its versions."""
+        match rest:
+            case []:
+                return _page([versions[0] for versions in self._judges.values()], call)
+            case [one]:
+                asked = call.query.get("version")
+                versions = self._judges.get(one, [])
+                return next((row for row in versions if asked in (None, str(row["version"]))), None)
+            case [one, "versions"] if one in self._judges:
+                return _page(self._judges[one], call)
+        return None
 
     def forget(self) -> None:
-        """Read the tables again when they are asked for next: the snapshot has changed."""
-        for name in (
-            "prompts",
-            "optimizations",
-            "_variants",
-            "_versions",
-            "_labels",
-            "_judges",
-            "_conversations",
-            "_completion",
-        ):
-            self.__dict__.pop(name, None)
+        """Read the tables again when they are needed next: the snapshot has changed."""
+        for name, value in vars(SnapshotTransport).items():
+            if isinstance(value, cached_property):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def prompts(self) -> dict[str, Row]:
@@ -139,20 +141,12 @@ class SnapshotTransport(Transport):
         return {row["id"]: row for row in self._records("optimizations")}
 
     @cached_property
-    def _labels(self) -> list[Row]:
-        """What people said of conversations, as the API writes it."""
-        return self._records("labels")
-
-    @cached_property
     def _judges(self) -> dict[str, list[Row]]:
         """The versions of each judge of one's own, newest first, as the service gave them."""
         found: dict[str, list[Row]] = {}
         for row in self._records("judges"):
             found.setdefault(row["id"], []).append(row)
         return found
-
-    def _completion_of(self, prompt_id: str) -> Row:
-        return self._completion.get(prompt_id) or _NOTHING
 
     @cached_property
     def _completion(self) -> dict[str, Row]:

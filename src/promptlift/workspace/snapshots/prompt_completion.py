@@ -44,16 +44,9 @@ def _completion(rows: pd.DataFrame, starts: list[pd.Timestamp]) -> Row:
     low, high = (float(one) * 100 if n else None for one in wilson(done, n))
     weeks = []
     for start in starts:
-        inside = judged[
-            (judged["started_at"] >= start) & (judged["started_at"] < start + (starts[1] - starts[0]))
-        ]
-        weeks.append(
-            {
-                "from": start.isoformat(),
-                "judged": len(inside),
-                "completed": int(inside["task_completed"].sum()),
-            }
-        )
+        began = judged["started_at"]
+        done_then = judged["task_completed"][(began >= start) & (began < start + (starts[1] - starts[0]))]
+        weeks.append({"from": start.isoformat(), "judged": len(done_then), "completed": int(done_then.sum())})
     return {
         "conversations": len(rows),
         "withInsights": int(rows["has_insights"].sum()),

@@ -114,6 +114,9 @@ class Pull:
         self._task = Task()
         self.service = service
         self._began_at = _now()
+        self._old = self._snapshot() if location.exists(MANIFEST_NAME) else None
+        self._totals: dict[str, int] = {}
+        self._warnings: dict[str, dict[str, int]] = {}
 
     @property
     def requests(self) -> int:
@@ -130,21 +133,16 @@ class Pull:
         IncompleteError
             When reading ended early; the next pull continues from there.
         """
-        old = self._snapshot() if self._location.exists(MANIFEST_NAME) else None
+        old = self._old
         signer = None if old is None else old.key_to_sign
-        service = self.service = self.service or self._service(old)
+        service = self.service = self.service or self._service()
         if old is not None:
             self._check_same(old, service)
         content = self._options.content
         if old is not None and _has_rows(old):
             content = old.manifest.content
-        key = {
-            "service": service,
-            "prompt_id": self._options.prompt_id,
-            "content": content,
-            "everything": self._options.everything,
-            "pull": 0 if old is None else old.manifest.pulls,
-        }
+        key = {"service": service, "prompt_id": self._options.prompt_id, "content": content}
+        key |= {"everything": self._options.everything, "pull": 0 if old is None else old.manifest.pulls}
         staging = Staging(self._location, key)
         staging.note(attempts=1 + staging.state.get("attempts", 0))
         known = KnownConversations(old)
@@ -180,7 +178,7 @@ class Pull:
             signer = signing_key(self._api_key())
         if not reading.state.get("as_of"):
             signer = None
-        return self._commit(old, service, known, staging, reading, found, signer)
+        return self._commit(known, staging, reading, found, signer)
 
     def _api_key(self) -> str:
         return self._client.config.key.reveal()
@@ -190,7 +188,7 @@ class Pull:
 
     # what the service says
 
-    def _service(self, old: Snapshot | None) -> Row:
+    def _service(self) -> Row:
         config = self._client.config
         account_id = None
         try:
@@ -203,8 +201,8 @@ class Pull:
             account_id = account.id
             self._transport.allow(account_rate(account.plan.to_wire()))
         self._task.count()
-        if account_id is None and old is not None:
-            account_id = old.manifest.service.get("account_id")
+        if account_id is None and self._old is not None:
+            account_id = self._old.manifest.service.get("account_id")
         return {"base_url": config.base_url, "scheme": config.scheme.name, "account_id": account_id}
 
     def _check_same(self, old: Snapshot, service: Row) -> None:
@@ -240,24 +238,23 @@ class Pull:
 
     def _commit(
         self,
-        old: Snapshot | None,
-        service: Row,
         known: KnownConversations,
         staging: Staging,
         reading: ConversationPull,
         found: Found,
         signer: bytes | None,
     ) -> Snapshot:
+        old, service = self._old, self.service or {}
         manifest = old.manifest if old is not None else Manifest(service)
         state = NextState(self._location, manifest.files)
-        warnings: dict[str, dict[str, int]] = {}
-        content = self._has_content(old, reading)
-        totals: dict[str, int] = {}
-        changed = self._write_conversations(
-            state, known, staging, found, content=content, totals=totals, warnings=warnings
-        )
-        self._write_prompts(old, state, totals, warnings)
-        self._write_optimizations(old, state, totals, warnings)
+        if old is not None and _has_rows(old):
+            content = old.manifest.content
+        else:
+            wanted = self._options.content
+            content = bool(reading.content_listed if wanted is None else wanted)
+        changed = self._write_conversations(state, known, staging, found, content=content)
+        self._write_prompts(state)
+        self._write_optimizations(state)
         offered = OfferedPull(
             self._transport,
             self._task,
@@ -267,9 +264,9 @@ class Pull:
             everything=self._options.everything,
         )
         offered.write_labels(state, found.deleted)
-        totals |= offered.write_verdicts(state, changed)
-        self._write_deleted(old, state, known, found.deleted)
-        self._check_unchanged(old)
+        self._totals |= offered.write_verdicts(state, changed)
+        self._write_deleted(state, known, found.deleted)
+        self._check_unchanged()
         before = manifest.warnings
         manifest = state.commit(
             replace(
@@ -278,14 +275,14 @@ class Pull:
                 filters={"prompt_id": self._options.prompt_id},
                 content=content,
                 insights_listed=bool(reading.insights_listed or manifest.insights_listed),
-                totals=totals,
+                totals=self._totals,
                 began_at=self._began_at,
                 finished_at=_now(),
                 pulls=manifest.pulls + 1,
                 requests=self._task.requests,
                 deleted=manifest.deleted + len(found.deleted),
                 deleted_meanwhile=found.dropped,
-                warnings={name: _added(before.get(name, {}), more) for name, more in warnings.items()},
+                warnings={name: _added(before.get(name, {}), more) for name, more in self._warnings.items()},
                 state={**reading.state, "content_listed": bool(reading.content_listed)},
                 written_by=f"promptlift {__version__}",
             ),
@@ -294,35 +291,22 @@ class Pull:
         staging.clear()
         return self._snapshot()
 
-    def _check_unchanged(self, old: Snapshot | None) -> None:
+    def _check_unchanged(self) -> None:
         """Refuse to write over what another writer did, whose claim was not seen: a store has no locks."""
         now = self._snapshot().manifest if self._location.exists(MANIFEST_NAME) else None
-        if now != (None if old is None else old.manifest):
+        if now != (None if self._old is None else self._old.manifest):
             raise SnapshotBusy(
                 f"{self._folder} was written by another process meanwhile, and stays as that one left it. Pull again."
             )
 
-    def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
-        if old is not None and _has_rows(old):
-            return old.manifest.content
-        return bool(self._options.content or (self._options.content is None and reading.content_listed))
-
     def _write_conversations(
-        self,
-        state: NextState,
-        known: KnownConversations,
-        staging: Staging,
-        found: Found,
-        *,
-        content: bool,
-        totals: dict[str, int],
-        warnings: dict[str, dict[str, int]],
+        self, state: NextState, known: KnownConversations, staging: Staging, found: Found, *, content: bool
     ) -> set[str]:
         """Write what is new or different, and return which known conversations were replaced or are gone."""
         last = staging.last_places()
         counted = found.present
         stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
-        totals["conversations"] = len((known.hashes.keys() | last.keys()) - stale - found.deleted)
+        self._totals["conversations"] = len((known.hashes.keys() | last.keys()) - stale - found.deleted)
         positions = known.positions_for(found.order)
         replaced = found.deleted | (last.keys() & known.hashes.keys())
         state.remove(replaced, known.places(replaced))
@@ -334,41 +318,29 @@ class Pull:
                 one for one in part if last[one.row["id"]] == next(number) and one.row["id"] not in stale
             ]
             if len(held) >= _ROWS_AT_ONCE:
-                self._write_rows(state, held, positions, content=content, warnings=warnings)
+                self._write_rows(state, held, positions, content=content)
                 held = []
-        self._write_rows(state, held, positions, content=content, warnings=warnings)
+        if held:
+            self._write_rows(state, held, positions, content=content)
         return replaced
 
     def _write_rows(
-        self,
-        state: NextState,
-        staged: list[StagedRow],
-        positions: dict[str, float],
-        *,
-        content: bool,
-        warnings: dict[str, dict[str, int]],
+        self, state: NextState, staged: list[StagedRow], positions: dict[str, float], *, content: bool
     ) -> None:
-        if staged:
-            made = rows_to_tables.conversation_tables(staged, positions, content=content)
-            for name, parts in made.tables.items():
-                for rows in parts:
-                    state.add(name, rows, made.months)
-            for name, counts in made.warnings.items():
-                warnings[name] = _added(warnings.get(name, {}), counts)
+        tables, months, warnings = rows_to_tables.conversation_tables(staged, positions, content=content)
+        for name, parts in tables.items():
+            for rows in parts:
+                state.add(name, rows, months)
+        for name, counts in warnings.items():
+            self._warnings[name] = _added(self._warnings.get(name, {}), counts)
 
-    def _write_prompts(
-        self,
-        old: Snapshot | None,
-        state: NextState,
-        totals: dict[str, int],
-        warnings: dict[str, dict[str, int]],
-    ) -> None:
+    def _write_prompts(self, state: NextState) -> None:
         """Write the prompts, those whose text has changed with all their texts where the service offers them."""
         read = read_prompts(self._transport, task=self._task)
-        totals["prompts"] = len(read.rows)
-        before = None if old is None else old.read("prompts", ["record", "versions"])
+        self._totals["prompts"] = len(read.rows)
+        before = None if self._old is None else self._old.read("prompts", ["record", "versions"])
         known = {one["record"]: one["versions"] for one in ([] if before is None else before.to_pylist())}
-        table, warnings["prompts"] = rows_to_tables.prompts_table(read.rows)
+        table, self._warnings["prompts"] = rows_to_tables.prompts_table(read.rows)
         versions = [
             known[record] if record in known else self._versions(row)
             for row, record in zip(read.rows, table["record"].to_pylist(), strict=True)
@@ -384,13 +356,7 @@ class Pull:
             return None
         return to_json(read.rows).decode()
 
-    def _write_optimizations(
-        self,
-        old: Snapshot | None,
-        state: NextState,
-        totals: dict[str, int],
-        warnings: dict[str, dict[str, int]],
-    ) -> None:
+    def _write_optimizations(self, state: NextState) -> None:
         """Write optimizations and their variants; only those whose row is another are read again."""
         try:
             read = read_optimizations(
@@ -398,31 +364,28 @@ class Pull:
             )
         except NotFound:
             return  # unspecified: a service without optimizations
-        items = _known_optimizations(old)
+        items = _known_optimizations(self._old)
         changed = [
             row for row in read.rows if orjson.loads(items.get(row["id"], {}).get("listed", b"null")) != row
         ]
         named = [row if "results" in row else row["id"] for row in changed]
         for item in read_variants(self._transport, named, task=self._task).rows:
             items[item["id"]] = item
-        listed = {row["id"]: row for row in read.rows}
-        whole = []
-        for one, row in listed.items():
-            if one in items:
-                item = items[one]
-                whole.append({**item, "optimization": {**item["optimization"], **row}})
-        totals["optimizations"] = len(whole)
-        records, warnings["optimizations"] = rows_to_tables.optimizations_table(
+        listed = [row for row in read.rows if row["id"] in items]
+        whole = [
+            {**items[row["id"]], "optimization": {**items[row["id"]]["optimization"], **row}}
+            for row in listed
+        ]
+        self._totals["optimizations"] = len(whole)
+        records, self._warnings["optimizations"] = rows_to_tables.optimizations_table(
             [item["optimization"] for item in whole]
         )
-        listed_texts = [to_json(listed[item["id"]]).decode() for item in whole]
-        state.set_table("optimizations", records.append_column("listed", pa.array(listed_texts, pa.string())))
-        table, warnings["variants"] = rows_to_tables.variants_table(whole)
+        texts = pa.array([to_json(row).decode() for row in listed], pa.string())
+        state.set_table("optimizations", records.append_column("listed", texts))
+        table, self._warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)
 
-    def _write_deleted(
-        self, old: Snapshot | None, state: NextState, known: KnownConversations, deleted: set[str]
-    ) -> None:
+    def _write_deleted(self, state: NextState, known: KnownConversations, deleted: set[str]) -> None:
         if not deleted:
             return
         ids = sorted(deleted)
@@ -433,7 +396,7 @@ class Pull:
                 "noticed_at": pa.array([datetime.now(UTC)] * len(ids), pa.timestamp("us", "UTC")),
             }
         )
-        before = None if old is None else old.read("deleted")
+        before = None if self._old is None else self._old.read("deleted")
         state.set_table("deleted", table if before is None else pa.concat_tables([before, table]))
 
 

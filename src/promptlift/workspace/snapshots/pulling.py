@@ -132,6 +132,7 @@ class Pulling(Session):
         if used is None:
             return None
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
+        from promptlift.workspace.snapshots.tables import SnapshotTables  # noqa: PLC0415
 
         with used.lock:
             before = _opened(used.location)
@@ -144,11 +145,11 @@ class Pulling(Session):
                 return None
             except IncompleteError as error:
                 if before is not None:
-                    error.fetched = make(self._tables_of(before))
+                    error.fetched = make(SnapshotTables(before, self))
                 raise
             if not _holds(snapshot, prompt_ids, content=content):
                 return None
-            return make(self._tables_of(snapshot, requests))
+            return make(SnapshotTables(snapshot, self, requests))
 
     def _pull_into(self, used: SnapshotInUse, options: PullOptions) -> tuple[Snapshot, int]:
         """Pull into the snapshot; return it and the requests made."""
@@ -165,11 +166,6 @@ class Pulling(Session):
         snapshot = _opened(used.location)
         prompt_id: str | None = None if snapshot is None else snapshot.manifest.filters.get("prompt_id")
         return prompt_id
-
-    def _tables_of(self, snapshot: Snapshot, requests: int = 0) -> SnapshotTables:
-        from promptlift.workspace.snapshots.tables import SnapshotTables  # noqa: PLC0415  the same
-
-        return SnapshotTables(snapshot, labels_of=self._labels_of, named=self._named, requests=requests)
 
 
 def _location(folder: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:

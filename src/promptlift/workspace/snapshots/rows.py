@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 from promptlift import frames
 from promptlift.frames.conversations.metadata_columns import MetadataColumns
 from promptlift.frames.conversations.tables import with_content_facts
-from promptlift.frames.layouts import ISSUES, LABELS, TOPICS
+from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:
@@ -40,36 +39,23 @@ _KNOWN: Final = frozenset(
 _KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in frames.INSIGHT_VALUES)
 
 
-@dataclass
-class ConversationTables:
-    """The tables of some conversations.
-
-    Attributes
-    ----------
-    tables
-        Name to rows, in one or several parts.
-    months
-        Conversation to the month in which it began.
-    warnings
-        Table to the counts of unusable values by column.
-    """
-
-    tables: dict[str, list[pa.Table]]
-    months: dict[str, str | None]
-    warnings: dict[str, dict[str, int]] = field(default_factory=dict)
-
-
 def conversation_tables(
     staged: Sequence[StagedRow], positions: Mapping[str, float], *, content: bool
-) -> ConversationTables:
+) -> tuple[dict[str, list[pa.Table]], dict[str, str | None], dict[str, dict[str, int]]]:
     """Make the tables of conversations.
 
     Parameters
     ----------
     positions
-        Conversation to its place in the list: the highest is first.
+        Places of the conversations in the list: the highest is first.
     content
-        Whether transcripts are there.
+        Whether there are transcripts.
+
+    Returns
+    -------
+    tuple
+        The parts of each table, the month in which each conversation began, and by table the counts of unusable values by
+        column.
     """
     rows = [with_content_facts(one.row) if content else one.row for one in staged]
     frame, doubts = frames.conversations_table(rows, insights=True, content=content)
@@ -84,16 +70,11 @@ def conversation_tables(
         "issues": [arrow_table(frames.issues_table(frame), MENTION_COLUMNS["issues"])],
         "topics": [arrow_table(frames.topics_table(frame), MENTION_COLUMNS["topics"])],
         "details": [
-            pa.table(
-                {
-                    "conversation_id": conversations["conversation_id"],
-                    "prompt_id": prompts,
-                    "content": pa.array(
-                        [_text(row.get("content")) if content else None for row in rows], pa.string()
-                    ),
-                    "other_fields": pa.array([_other_fields(one.row) for one in staged], pa.string()),
-                }
+            conversations.select(["conversation_id", "prompt_id"])
+            .append_column(
+                "content", pa.array([_text(row) if content else None for row in rows], pa.string())
             )
+            .append_column("other_fields", pa.array([_other_fields(one.row) for one in staged], pa.string()))
         ],
         "conversations": _with_metadata(
             conversations, rows, list(zip(prompts.to_pylist(), months, strict=True))
@@ -103,7 +84,7 @@ def conversation_tables(
     if content:
         said, warnings["messages"] = frames.messages_table(rows)
         tables["messages"] = [_linked(arrow_table(said, frames.MESSAGES))]
-    return ConversationTables(tables, dict(zip(ids, months, strict=True)), warnings)
+    return tables, dict(zip(ids, months, strict=True)), warnings
 
 
 def _with_metadata(
@@ -128,23 +109,22 @@ def _linked(messages: pa.Table) -> pa.Table:
     )
 
 
-def _text(content: Any) -> str | None:
+def _text(row: Row) -> str | None:
+    content = row.get("content")
     return content if isinstance(content, str) else None
 
 
 def _other_fields(row: Row) -> str | None:
     """Return the fields that no column has, as JSON."""
-    others = {name: value for name, value in row.items() if name not in _KNOWN and value is not None}
+    others = _unknown(row, _KNOWN)
     judged = row.get("insights")
-    if isinstance(judged, dict):
-        more = {
-            name: value
-            for name, value in judged.items()
-            if name not in _KNOWN_OF_INSIGHTS and value is not None
-        }
-        if more:
-            others["insights"] = more
+    if isinstance(judged, dict) and (more := _unknown(judged, _KNOWN_OF_INSIGHTS)):
+        others["insights"] = more
     return to_json(others).decode() if others else None
+
+
+def _unknown(row: Row, known: frozenset[str]) -> Row:
+    return {name: value for name, value in row.items() if name not in known and value is not None}
 
 
 def records_table(rows: Sequence[Row], table: pa.Table) -> pa.Table:
@@ -167,7 +147,8 @@ def prompts_table(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
 def optimizations_table(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     """Make the table of optimizations."""
     frame, doubts = frames.optimizations_table(rows)
-    return records_table(rows, _of_ids(arrow_table(frame, frames.OPTIMIZATIONS))), doubts
+    table = arrow_table(frame, [column for column in frames.OPTIMIZATIONS if column.name != "prompt"])
+    return records_table(rows, table), doubts
 
 
 def variants_table(items: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
@@ -175,15 +156,6 @@ def variants_table(items: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     frame, doubts, _ = frames.variants_table(items)
     rows = [variant for item in items for variant in item["variants"]]
     return records_table(rows, _linked(arrow_table(frame, frames.VARIANTS))), doubts
-
-
-def labels_table(rows: Sequence[Row]) -> pa.Table:
-    """Make the table of labels."""
-    return records_table(rows, arrow_table(frames.labels_table(rows)[0], LABELS))
-
-
-def _of_ids(table: pa.Table) -> pa.Table:
-    return table.drop_columns("prompt") if "prompt" in table.column_names else table
 
 
 def conversation_row(columns: Mapping[str, Any], described: Sequence[TableColumn]) -> Row:

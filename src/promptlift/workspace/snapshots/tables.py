@@ -13,14 +13,14 @@ from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.session import frames, with_read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
     from promptlift.client.reads.conversations import Wanted
-    from promptlift.schema.columns import TableColumn
     from promptlift.snapshot import Snapshot
     from promptlift.workspace.filters import ConversationFilter
+    from promptlift.workspace.session import Session
 
 
 class SnapshotTables:
@@ -30,25 +30,15 @@ class SnapshotTables:
     ----------
     snapshot
         Where the rows are.
-    labels_of
-        Returns the names of prompts by id.
-    named
-        Puts the names of prompts into a table.
+    lift
+        The workspace, which knows the names of prompts.
     requests
         Requests that it took to bring the snapshot up to date.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        *,
-        labels_of: Callable[[Iterable[str]], dict[str, str]],
-        named: Callable[[pd.DataFrame], pd.DataFrame],
-        requests: int = 0,
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, lift: Session, requests: int = 0) -> None:
         self._snapshot = snapshot
-        self._labels_of = labels_of
-        self._named = named
+        self._labels_of, self._named = lift._labels_of, lift._named  # noqa: SLF001  a part of the workspace
         self._requests = requests
 
     def count(self, prompt_id: str | None, *, status: str | None) -> int:
@@ -73,10 +63,7 @@ class SnapshotTables:
         )
         names = [column.name for column in columns if column.name not in ("prompt", "content")]
 
-        def of_status(rows: pa.Table) -> pa.Table:
-            return rows.filter(pc.equal(rows["status"], status))
-
-        keep = None if status is None else of_status
+        keep = None if status is None else lambda rows: rows.filter(pc.equal(rows["status"], status))
         table = self._rows("conversations", [*names, "position"], *prompt_ids, metadata=True, keep=keep)
         if table is not None:
             table = table.sort_by([("position", "descending")])
@@ -91,10 +78,10 @@ class SnapshotTables:
 
     def messages(self, prompt_id: str | None) -> pd.DataFrame:
         """Return the table of messages."""
-        table = self._in_list_order(self._rows("messages", None, prompt_id), prompt_id, "turn")
-        return self._recorded(
-            self._with_prompt(_or_empty(table), MESSAGES), "messages", {"prompt_id": prompt_id}
-        )
+        table = _or_empty(self._in_list_order(self._rows("messages", None, prompt_id), prompt_id, "turn"))
+        names = ["prompt" if name == "prompt_id" else name for name in table.column_names]
+        frame = self._named(frame_of(table.rename_columns(names), MESSAGES))
+        return self._recorded(frame, "messages", {"prompt_id": prompt_id})
 
     def verdicts(
         self, judge_id: str, *, version: int | None, prompt_id: str | None, filters: dict[str, Any]
@@ -130,13 +117,6 @@ class SnapshotTables:
         places = pc.index_in(rows["conversation_id"], value_set=listed["conversation_id"])
         rows = rows.append_column("position", listed["position"].take(places))
         return rows.sort_by([("position", "descending"), *((name, "ascending") for name in then)])
-
-    def _with_prompt(self, table: pa.Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
-        """Make a table whose column of prompts has names where they are known."""
-        named = table.rename_columns(
-            ["prompt" if name == "prompt_id" else name for name in table.column_names]
-        )
-        return self._named(frame_of(named, columns))
 
     def _rows(
         self,
