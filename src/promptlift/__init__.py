@@ -49,45 +49,25 @@ __all__ = [
     "widgets",
 ]
 
-# Loaded on first use, so that importing the package stays cheap: name to module and attribute (None is the module).
-_LAZY: Final[dict[str, tuple[str, str | None]]] = {
-    "Workspace": ("promptlift.workspace", "Workspace"),
-    "connect": ("promptlift.workspace", "connect"),
-    "open_snapshot": ("promptlift.workspace.opened_snapshot", "open_snapshot"),
-    **{
-        name: (f"promptlift.{name}", None)
-        for name in (
-            "analysis",
-            "cli",
-            "client",
-            "display",
-            "errors",
-            "events",
-            "frames",
-            "local",
-            "plots",
-            "report",
-            "samples",
-            "schema",
-            "service",
-            "snapshot",
-            "stats",
-            "transcripts",
-            "widgets",
-            "words",
-            "workspace",
-        )
-    },
+# Loaded on first use, so that importing the package stays cheap.
+_ROOMS: Final = (
+    *("analysis", "cli", "client", "display", "errors", "events", "frames", "local", "plots", "report"),
+    *("samples", "schema", "service", "snapshot", "stats", "transcripts", "widgets", "words", "workspace"),
+)
+_NAMES: Final = {
+    "Workspace": "promptlift.workspace",
+    "connect": "promptlift.workspace",
+    "open_snapshot": "promptlift.workspace.opened_snapshot",
 }
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        module, attribute = _LAZY[name]
-    except KeyError:
-        raise AttributeError(f"module 'promptlift' has no attribute {name!r}") from None
-    loaded = importlib.import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
+    if name in _ROOMS:
+        value: Any = importlib.import_module(f"promptlift.{name}")
+    elif name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+    else:
+        raise AttributeError(f"module 'promptlift' has no attribute {name!r}")
     globals()[name] = value
     return value
 

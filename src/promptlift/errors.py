@@ -2,21 +2,28 @@
 
 ::
 
-    PromptliftError ├── ConfigError                 no key, bad address: raised before any request │   └──
-    MissingExtra            an optional dependency is not installed; names the extra ├── TranscriptError (also
-    ValueError) content cannot be read; the message locates it │   └── EventError              the body of a
-    delivery is not an event │       ├── InvalidSignature    it was not signed with this secret │ └──
-    ReplayedEvent       .event_id; it is too old, or was received before ├── FrameError (also ValueError)
-    names the missing and the present columns ├── IncompleteError             fewer rows than the service has;
-    contains the fetched rows ├── ServiceStartError           the embedded service did not start ├──
-    SnapshotError               a snapshot cannot be used: another account, another writer, too new │   ├──
-    SnapshotBusy            another process or thread is writing it │   └── SnapshotDamaged         .problems;
-    files are missing, truncated or changed └── ApiError .status .code .details .request
-        ├── ConnectionFailed        no answer from the service ├── UnexpectedResponse      an answer that is
-        not the API's ├── ValidationError         .details by dotted path ├── NotFound ├── InvalidState ├──
-        InvalidApiKey ├── LimitExceeded           .limit .used .reset_at; a plan quota, never retried ├──
-        ContentTooLarge         413 ├── RateLimited             .retry_after; requests per minute, retried └──
-        ServerError             5xx, retried
+    PromptliftError
+    ├── ConfigError                 no key, bad address: raised before any request
+    │   └── MissingExtra            an optional dependency is not installed; names the extra
+    ├── TranscriptError             (also ValueError) content cannot be read; the message locates it
+    │   └── EventError              the body of a delivery is not an event
+    │       ├── InvalidSignature    it was not signed with this secret
+    │       └── ReplayedEvent       .event_id; it is too old, or was received before
+    ├── FrameError                  (also ValueError) names the missing and the present columns
+    ├── IncompleteError             .fetched; fewer rows than the service has
+    ├── ServiceStartError           the embedded service did not start
+    ├── SnapshotError               a snapshot cannot be used: another account, another writer, too new
+    │   ├── SnapshotBusy            another process or thread is writing it
+    │   └── SnapshotDamaged         .problems; files are missing, truncated or changed
+    └── ApiError                    .status .code .details .request
+        ├── ConnectionFailed        no answer from the service
+        ├── UnexpectedResponse      an answer that is not the API's
+        ├── ValidationError         .details by dotted path
+        ├── NotFound · InvalidState · InvalidApiKey
+        ├── LimitExceeded           .limit .used .reset_at; a plan quota, never retried
+        ├── ContentTooLarge         413
+        ├── RateLimited             .retry_after; requests per minute, retried
+        └── ServerError             5xx, retried
 """
 
 from __future__ import annotations
@@ -292,13 +299,11 @@ _BY_CODE: dict[str, type[ApiError]] = {
     "RATE_LIMIT_EXCEEDED": RateLimited,
 }
 _BY_STATUS: dict[int, type[ApiError]] = {
-    400: ValidationError,
-    401: InvalidApiKey,
-    403: InvalidApiKey,
+    **dict.fromkeys((400, 422), ValidationError),
+    **dict.fromkeys((401, 403), InvalidApiKey),
     404: NotFound,
     409: InvalidState,
     413: ContentTooLarge,
-    422: ValidationError,
     429: RateLimited,
 }
 

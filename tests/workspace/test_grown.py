@@ -75,11 +75,11 @@ def test_the_next_week_has_grown_new_and_unchanged_conversations(lift, prompt_id
     unchanged = ["insights_at", "summary", "created_at"]
     assert (after.loc["stays", unchanged] == before.loc["stays", unchanged]).all()
     # An edited one is replaced, and an older export brings no former text back.
-    edited = record("ends", talk("Is it [CLOSED]?"), status="abandoned")
+    edited = record("new", talk("Hello", "[REMOVED]"))
     assert str(lift.log([edited], prompt_id=prompt_id)) == "0 logged, 1 updated, 0 already there, 0 failed"
     third = lift.log(WEEK_2, prompt_id=prompt_id)
     assert str(third) == "0 logged, 4 already there, 0 failed"
-    assert ["Is it [CLOSED]?"] in texts_of(lift, prompt_id)
+    assert ["Hello", "[REMOVED]"] in texts_of(lift, prompt_id)
 
 
 def test_two_conversations_with_one_source_id_both_stay(lift, prompt_id):

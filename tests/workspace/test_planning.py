@@ -128,7 +128,7 @@ def test_what_cannot_be_planned_is_refused(lift, planned):
 
 def test_a_gain_below_what_the_budget_finds_is_said():
     from promptlift.stats.budget import planned_spending
-    from promptlift.workspace.optimizing.plan import sentence_of
+    from promptlift.workspace.optimizing.planning import sentence_of
 
     tell = partial(sentence_of, planned_spending(3, "exploratory"), mode="exploratory", judged=200)
     said = tell(findable=12.0, gain=(1.5, -0.5, 3.5), enough=False)

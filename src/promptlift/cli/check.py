@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
-from promptlift.cli.options import BaseUrl, Data, open_service
+from promptlift.cli.options import BaseUrl, Data, Period, open_service
 from promptlift.cli.reporting import period_of
 from promptlift.errors import ConfigError
 from promptlift.schema.basis import UNTOLD, WAYS, may_tell
@@ -53,14 +53,7 @@ def check(
         int,
         typer.Option("--min-conversations", metavar="N", min=1, help="Fewest conversations for a verdict."),
     ] = 20,
-    period: Annotated[
-        str | None,
-        typer.Option(
-            "--period",
-            metavar="DAYS",
-            help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31. [default: all]",
-        ),
-    ] = None,
+    period: Period = None,
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptlift.service.settings import ServiceSettings
     from promptlift.workspace import Workspace
 
-__all__ = ["Account", "BaseUrl", "Data", "Database", "open_service", "settings_of"]
+__all__ = ["Account", "BaseUrl", "Data", "Database", "Period", "open_service", "settings_of"]
 
 Data = Annotated[
     Path | None,
@@ -38,6 +38,14 @@ BaseUrl = Annotated[
         "--base-url",
         metavar="URL",
         help="Service to use. [default: PROMPTLIFT_BASE_URL, or else the embedded service]",
+    ),
+]
+Period = Annotated[
+    str | None,
+    typer.Option(
+        "--period",
+        metavar="DAYS",
+        help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31. [default: all]",
     ),
 ]
 Account = Annotated[

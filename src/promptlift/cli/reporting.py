@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptlift.cli.options import BaseUrl, Data, open_service
+from promptlift.cli.options import BaseUrl, Data, Period, open_service
 from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,14 +31,7 @@ def report(
         Path | None,
         typer.Option("--logo", metavar="FILE", help="PNG or JPEG picture to show beside the title."),
     ] = None,
-    period: Annotated[
-        str | None,
-        typer.Option(
-            "--period",
-            metavar="DAYS",
-            help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31.",
-        ),
-    ] = None,
+    period: Period = None,
     examples: Annotated[
         int, typer.Option("--examples", metavar="N", help="Number of example conversations.")
     ] = 6,

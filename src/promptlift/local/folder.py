@@ -55,10 +55,13 @@ class DataFolder:
 
     ::
 
-        promptlift.db   the database (the service's) local.key       the key of the embedded service, mode
-        0600 service.json    pid and address of the running service service.log     output of the service
-        process.lock    held by the service process while it runs start.lock      held while a process starts,
-        joins or ends the service users/          one lock file for each process that uses the service
+        promptlift.db   the database (the service's)
+        local.key       the key of the embedded service, mode 0600
+        service.json    pid and address of the running service
+        service.log     output of the service
+        process.lock    held by the service process while it runs
+        start.lock      held while a process starts, joins or ends the service
+        users/          one lock file for each process that uses the service
 
     Parameters
     ----------

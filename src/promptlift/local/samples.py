@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import IncompleteError, NotFound
@@ -111,82 +110,55 @@ def wait_for_insights(
     with tqdm(desc="insights", unit=" conversations", disable=not progress, leave=False) as bar:
         while True:
             begun = time.monotonic()
-            found = _count(lift, wanted)
+            counts, reason = _count(lift, wanted)
             took = time.monotonic() - begun
-            if found.ready + found.failed > known:
+            ready, settled = counts["ready"], counts["ready"] + counts["failed"]
+            if settled > known:
                 deadline = time.monotonic() + patience
-            bar.total = found.total
-            bar.update(found.ready + found.failed - known)
-            known = found.ready + found.failed
-            if not found.waiting:
-                return _ended(found)
+            bar.total = counts.total()
+            bar.update(settled - known)
+            known = settled
+            if not counts["waiting"]:
+                return _ended(ready, counts["failed"], reason)
             if time.monotonic() > deadline:
                 raise IncompleteError(
-                    f"{found.ready} of {found.total} conversations have insights; there was no new one for "
-                    f"{patience:.0f} s. {found.reason or _LOOK_AT_THE_LOG}",
-                    fetched=found.ready,
+                    f"{ready} of {counts.total()} conversations have insights; there was no new one for "
+                    f"{patience:.0f} s. {reason or _LOOK_AT_THE_LOG}",
+                    fetched=ready,
                 )
             # Polling takes at most a fifth of the service's capacity.
             time.sleep(max(_EVERY_SECONDS, _SHARE * took))
 
 
-@dataclass(frozen=True)
-class _Counts:
-    """Conversations with insights, still without, and permanently without."""
-
-    ready: int = 0
-    waiting: int = 0
-    failed: int = 0
-    reasons: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def total(self) -> int:
-        return self.ready + self.waiting + self.failed
-
-    @property
-    def reason(self) -> str:
-        """Why conversations have no insights, the most frequent reason first; empty if the service gives none."""
-        return "; ".join(f"{reason} ({count:,})" for reason, count in self.reasons[:_REASONS])
-
-    def __add__(self, other: _Counts) -> _Counts:
-        reasons = Counter(dict(self.reasons)) + Counter(dict(other.reasons))
-        return _Counts(
-            self.ready + other.ready,
-            self.waiting + other.waiting,
-            self.failed + other.failed,
-            tuple(reasons.most_common()),
+def _count(lift: Workspace, prompt_ids: list[str]) -> tuple[Counter[str], str]:
+    """Count conversations that are ready, waiting and failed; return also why they have no insights, if the service says so."""
+    counts, reasons = Counter[str](), Counter[str]()
+    for prompt_id in prompt_ids:
+        try:
+            known = lift.client.prompts.status(prompt_id).insights
+        except NotFound:  # the agent scheme has no such view
+            known = None
+        if known is not None:
+            counts.update(ready=known.ready, waiting=known.waiting, failed=known.failed)
+            reasons.update({one.reason: one.count for one in known.reasons})
+            continue
+        ready, total = (
+            lift.client.conversations.list(prompt_id=prompt_id, has_insights=kind, limit=1).pagination
+            for kind in (True, None)
         )
+        if ready is None or total is None:
+            raise IncompleteError("The service does not report how many conversations it has.", fetched=0)
+        counts.update(ready=ready.total, waiting=max(0, total.total - ready.total))
+    return counts, "; ".join(f"{reason} ({count:,})" for reason, count in reasons.most_common(_REASONS))
 
 
-def _count(lift: Workspace, prompt_ids: list[str]) -> _Counts:
-    return sum((_count_of(lift, prompt_id) for prompt_id in prompt_ids), _Counts())
-
-
-def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
-    """Return the counts of one prompt, with two requests if the service has no view of them."""
-    try:
-        counts = lift.client.prompts.status(prompt_id).insights
-    except NotFound:  # the agent scheme has no such view
-        counts = None
-    if counts is not None:
-        reasons = tuple((one.reason, one.count) for one in counts.reasons)
-        return _Counts(counts.ready, counts.waiting, counts.failed, reasons)
-    ready, total = (
-        lift.client.conversations.list(prompt_id=prompt_id, has_insights=kind, limit=1).pagination
-        for kind in (True, None)
-    )
-    if ready is None or total is None:
-        raise IncompleteError("The service does not report how many conversations it has.", fetched=0)
-    return _Counts(ready.total, max(0, total.total - ready.total))
-
-
-def _ended(found: _Counts) -> int:
-    if not found.failed:
-        return found.ready
-    message = f"{found.failed:,} of {found.total:,} conversations could not be judged: {found.reason}."
-    if not found.ready:
+def _ended(ready: int, failed: int, reason: str) -> int:
+    if not failed:
+        return ready
+    message = f"{failed:,} of {ready + failed:,} conversations could not be judged: {reason}."
+    if not ready:
         raise IncompleteError(f"{message} {_AGAIN}", fetched=0)
     warnings.warn(
         f"{message} Tables and reports count them as not judged. {_AGAIN}", InsightsMissing, stacklevel=3
     )
-    return found.ready
+    return ready

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from promptlift.client.log.result import LogResult
 from promptlift.client.reads.plan_read import ReadPlan
-from promptlift.workspace.benchmarking import BenchmarkRun, Benchmarks
-from promptlift.workspace.cheapest import CheapestChoice
-from promptlift.workspace.comparing.comparison import Comparison
+from promptlift.workspace.benchmarking import BenchmarkRun, Benchmarks, CheapestChoice
+from promptlift.workspace.comparing import Comparison
 from promptlift.workspace.events import Events, Webhooks
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.importing.files import FileImport, ImportResult
-from promptlift.workspace.judging.judges import Judges, JudgingRun
+from promptlift.workspace.judging.judges import BackfillPlan, Judges, JudgingRun
 from promptlift.workspace.judging.labels import Labels
-from promptlift.workspace.judging.plan import BackfillPlan
 from promptlift.workspace.optimizing.optimizations import Optimizations
-from promptlift.workspace.optimizing.plan import OptimizationPlan
+from promptlift.workspace.optimizing.planning import OptimizationPlan
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun
 from promptlift.workspace.reviews import Reviews
 from promptlift.workspace.runs import Run, RunFailed, RunStopped, StillRunning

@@ -32,6 +32,7 @@ _VIEWED: Final = 5
 # A person types the id of a prompt with a longer name.
 _TYPED: Final = 80
 _ACTIVE: Final = ("running", "queued")
+_COMPLETION: Final = ("conversations", "judged", "rate", "rate_low", "rate_high")
 _WEEK: Final = timedelta(days=7)
 
 
@@ -175,12 +176,8 @@ def _prompts(
             PromptGlance(
                 *_named(row, labels),
                 place,
-                conversations=completion.conversations,
                 without_insights=completion.conversations - completion.with_insights,
-                judged=completion.judged,
-                rate=completion.rate,
-                rate_low=completion.rate_low,
-                rate_high=completion.rate_high,
+                **{name: getattr(completion, name) for name in _COMPLETION},
                 weeks=tuple((week.judged, week.completed) for week in completion.weeks),
             )
         )
@@ -196,13 +193,14 @@ def _viewed(
     calls = [Call.to(endpoint, scheme, row["id"], query={"days": "all"}) for row in rows[:_VIEWED]]
     found = []
     for place, data in enumerate(ask_quickly(transport, calls, until=until)):
-        label, reference = _named(rows[place], labels)
-        if isinstance(data, ApiError):
-            found.append(PromptGlance(label, reference, place))
-            continue
-        view = PromptInsightsView.from_wire(data)
-        total, rate = view.summary.total_conversations, view.metrics.task_completion.rate
-        found.append(PromptGlance(label, reference, place, conversations=total, rate=rate))
+        known: dict[str, Any] = {}
+        if not isinstance(data, ApiError):
+            view = PromptInsightsView.from_wire(data)
+            known = {
+                "conversations": view.summary.total_conversations,
+                "rate": view.metrics.task_completion.rate,
+            }
+        found.append(PromptGlance(*_named(rows[place], labels), place, **known))
     return found
 
 

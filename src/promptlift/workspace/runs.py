@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDED", "Run", "RunFailed", "RunStopped", "StillRunning", "pause_before_next_request"]
 
+
 State = TypeVar("State")
 
 ENDED: Final = ("completed", "failed", "stopped")
@@ -324,3 +325,23 @@ def part(state: Any, *path: str) -> Any:
     for name in path:
         state = state.get(name) if isinstance(state, dict) else getattr(state, name, None)
     return state
+
+
+@contextlib.contextmanager
+def may_have_worked(act: str, hint: str) -> Iterator[None]:
+    """Add to the error of a request without an answer that it may have worked; it is never sent again.
+
+    Parameters
+    ----------
+    act
+        What was interrupted, such as ``the benchmark was started``.
+    hint
+        A sentence that says so, and where to look.
+    """
+    try:
+        yield
+    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
+        error.message = f"{error.message}. {hint}"
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"Interrupted while {act}. {hint}") from None

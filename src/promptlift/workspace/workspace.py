@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
-from promptlift.workspace.comparing.compare import Comparing
+from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventRooms
 from promptlift.workspace.glance_views import Shown, show
@@ -14,8 +14,7 @@ from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.optimizations import Optimizing
 from promptlift.workspace.optimizing.planning import Planning
-from promptlift.workspace.prompts.editing import PromptEditing
-from promptlift.workspace.prompts.views import PromptViews
+from promptlift.workspace.prompts import PromptEditing, PromptViews
 from promptlift.workspace.reviews import Reviewing
 
 if TYPE_CHECKING:

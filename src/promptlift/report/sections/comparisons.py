@@ -20,7 +20,7 @@ from promptlift.report.gather import GROUP, PROMPT
 from promptlift.report.sections.headlines import CARDS
 from promptlift.schema.basis import may_tell
 from promptlift.words.names import capital
-from promptlift.workspace.comparing.comparison import Comparison
+from promptlift.workspace.comparing import Comparison
 
 if TYPE_CHECKING:
     from promptlift.report.document import Field, Kind

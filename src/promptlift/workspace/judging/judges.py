@@ -1,9 +1,10 @@
-"""Judges of one's own, by name: made in versions, put to logged conversations, and aligned with labels."""
+"""Custom judges, by name: created in versions, applied to logged conversations, and aligned with labels."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,6 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.judges import JudgeRun
-from promptlift.workspace.judging.plan import BackfillPlan
 from promptlift.workspace.runs import ResumableRun, part
 from promptlift.workspace.session import Room
 
@@ -22,13 +22,66 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.judges import Judge, LearnedJudge
+    from promptlift.schema.judges import Judge, JudgePlan, LearnedJudge
     from promptlift.schema.pages import Done, Page
     from promptlift.workspace.session import Session
 
     Row = dict[str, Any]
 
-__all__ = ["Judges", "JudgingRun"]
+__all__ = ["BackfillPlan", "Judges", "JudgingRun"]
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """What putting a judge to conversations will take. Printed, it says so in a sentence.
+
+    Attributes
+    ----------
+    plan
+        Conversations, calls, tokens and cost.
+    """
+
+    plan: JudgePlan
+    _start: Callable[[], JudgingRun]
+
+    def run(self, *, wait: bool = True) -> JudgingRun:
+        """Judge the conversations, those that this version has not judged yet, and wait for the end.
+
+        The run continues in the background and after a restart of the service, and keeps every verdict as it comes.
+
+        Parameters
+        ----------
+        wait
+            Whether to wait for the end; if not, :meth:`JudgingRun.wait` does.
+
+        Raises
+        ------
+        InvalidState
+            No language model is configured; the message says what to set.
+        RunFailed
+            It failed; the message says why, and how to continue.
+        """
+        run = self._start()
+        return run.wait() if wait else run
+
+    def __str__(self) -> str:
+        plan = self.plan
+        cost = "" if plan.cost is None else f", at a cost of about {plan.cost:,.2f}"
+        asked = f" of {plan.model}" if plan.model else ""
+        work = f"{plan.conversations:,} conversations to judge, {plan.calls:,} calls{asked}, about {plan.tokens:,} tokens{cost}"
+        said = [
+            f"{plan.judge} (version {plan.judge_version}): {work}; {plan.already_judged:,} are judged already."
+        ]
+        if plan.without_content:
+            said.append(f"{plan.without_content:,} have no transcript any more and are left out.")
+        if plan.model is None:
+            said.append(
+                "No language model is configured: set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL first."
+            )
+        return " ".join(said)
+
+    __repr__ = __str__
+
 
 _PAGE: Final = 100
 

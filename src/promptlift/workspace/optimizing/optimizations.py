@@ -12,8 +12,8 @@ from promptlift.client.reads.optimizations import read_optimizations
 from promptlift.errors import ConfigError
 from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun, VariantTables
+from promptlift.workspace.runs import may_have_worked
 from promptlift.workspace.session import Room
-from promptlift.workspace.unanswered import may_have_worked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,15 +1,18 @@
-"""Plan optimizations: budget, headroom and what the one can find of the other, without a model call."""
+"""Plan an optimization: what it would cost and what it could find, without a model call."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from promptlift.display.static_html import element, facts, paragraph, root
 from promptlift.errors import ConfigError
+from promptlift.schema.inert import one_line
 from promptlift.schema.limits import VARIANTS_MAX, VARIANTS_MIN
+from promptlift.schema.search import CIRCULAR
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.optimizing.optimizations import handed_in
-from promptlift.workspace.optimizing.plan import OptimizationPlan, sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +23,127 @@ if TYPE_CHECKING:
     from promptlift.stats.budget import Mode, PlannedSpending
     from promptlift.stats.evidence import ConfidenceMode
     from promptlift.workspace.conversations import Time
+
+__all__ = ["CIRCULAR", "OptimizationPlan", "sentence_of"]
+
+
+_FEW: Final = 20
+
+
+@dataclass(frozen=True)
+class OptimizationPlan:
+    """What an optimization would cost and what it could find.
+
+    Attributes
+    ----------
+    mode, confidence_mode, variants, search
+        What is planned; ``search`` is ``on`` or ``off``.
+    spending
+        The most conversations of ``search`` (the screening, where there is no search), ``confirmation`` and
+        ``verification``, which comes on top and only after a win; ``pairs`` of the confirmation.
+    points_findable
+        The smallest gain in points that the confirmation finds with 80 %; ``None`` where it finds none.
+    points, points_low, points_high
+        How many points more often conversations in which nothing went wrong complete than all, with their interval; ``None`` without judged
+        conversations.
+    enough
+        Whether the gain may be as large as what can be found: whether its one-sided upper bound of 90 % is. ``None`` where too
+        little is known.
+    sentence
+        The same in words.
+    headroom
+        The table of ``analysis.headroom``: how conversations with each issue end.
+    """
+
+    mode: str
+    confidence_mode: str
+    variants: int
+    search: Literal["on", "off"]
+    spending: PlannedSpending
+    points_findable: float | None
+    points: float | None
+    points_low: float | None
+    points_high: float | None
+    enough: bool | None
+    sentence: str
+    headroom: pd.DataFrame = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        first = "search" if self.search == "on" else "screening"
+        rows = [
+            (first, f"at most {self.spending.search:,} conversations"),
+            ("confirmation", f"at most {self.spending.confirmation:,} conversations"),
+            ("verification, after a win", f"{self.spending.verification:,} conversations"),
+        ]
+        return str(root(paragraph(element("b", one_line(self.sentence, 1_000))), facts(rows)))
+
+
+def sentence_of(
+    spending: PlannedSpending,
+    *,
+    mode: str,
+    findable: float | None,
+    gain: tuple[float, float, float] | None,
+    enough: bool | None,
+    judged: int,
+    circular: bool = False,
+) -> str:
+    """Return what an optimization would cost and find, in words.
+
+    Parameters
+    ----------
+    findable
+        The smallest gain that it finds with 80 %, in points.
+    gain
+        The points of `OptimizationPlan`, with their interval; ``None`` where nothing was counted.
+    enough
+        Whether that may be as large as what is found.
+    judged
+        Logged conversations that this rests on.
+    circular
+        Whether one judgement gave both their issues and their failures.
+    """
+    parts = (
+        [f"{spending.search:,} for the {'search' if spending.searches else 'screening'}"]
+        if spending.search
+        else []
+    )
+    parts.append(f"{spending.confirmation:,} for the confirmation")
+    cost = f"{mode.capitalize()}: at most {spending.most:,} conversations ({' and '.join(parts)})"
+    if spending.verification:
+        cost += f", after a win {spending.verification:,} more that verify the lift"
+    finds = (
+        "Whatever the gain, this is too little to find it with 80 %"
+        if findable is None
+        else f"A gain of {_points(findable)} or more is found with 80 %"
+    )
+    too_little = findable is not None and enough is False
+    could = CIRCULAR if circular and judged else _headroom(gain, judged, too_little=too_little)
+    return f"{cost}. {finds}. {could}"
+
+
+def _headroom(gain: tuple[float, float, float] | None, judged: int, *, too_little: bool) -> str:
+    if gain is None:
+        return "No logged conversations were judged, so what could be gained is not known."
+    points, low, high = gain
+    of = f"By {judged:,} judged conversation{'' if judged == 1 else 's'}"
+    most = (
+        f"those in which nothing went wrong complete {points:.1f} points ({low:.1f} to {high:.1f}) more often than all, "
+        "and more is not to be expected"
+    ).replace("-", "−")
+    if too_little:
+        return (
+            f"{of}, {most}: most likely below what this budget can find, so a run will hardly name a winner."
+        )
+    few = "; these are few, so it says little" if judged < _FEW else ""
+    return f"{of}, {most}{few}."
+
+
+def _points(value: float) -> str:
+    return f"{value:.1f} point{'' if value == 1 else 's'}"
 
 
 class Planning(ConversationTables):
@@ -72,6 +196,11 @@ class Planning(ConversationTables):
         --------
         >>> print(lift.plan_optimization("Support assistant", mode="validation"))  # doctest: +SKIP
         """
+        # The statistics and pandas load when they are used.
+        from promptlift.analysis.headroom import headroom  # noqa: PLC0415
+        from promptlift.analysis.mentions import weighs  # noqa: PLC0415
+        from promptlift.stats.budget import planned_spending  # noqa: PLC0415
+
         settings = self.client.settings.get().optimization
         simulation = settings.simulation
         mode = settings.optimization_strategy if mode is None else mode
@@ -82,34 +211,39 @@ class Planning(ConversationTables):
         chosen = _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
-        spending = _spending(settings, mode, count, search=chosen == "on" and failed)
-        table = _headroom(conversations, spending, mode, confidence)
+        try:
+            spending = planned_spending(
+                count,
+                mode,
+                personas=simulation.persona_count,
+                scenarios=simulation.scenarios_per_simulation,
+                iterations=settings.max_iterations,
+                verification_passes=settings.verification_passes,
+                search=chosen == "on" and failed,
+            )
+            table = headroom(conversations, mode=mode, confidence_mode=confidence, pairs=spending.pairs)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
-        gain = _known_gain(whole) if whole["total"] else None
-        points, low, high = gain or (None, None, None)
+        points, low, high = (float(whole[name]) for name in ("points", "points_low", "points_high"))
+        gain = (
+            None if not whole["total"] or any(map(math.isnan, (points, low, high))) else (points, low, high)
+        )
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
         enough = whole["enough"] if isinstance(whole["enough"], bool) else None
-        return OptimizationPlan(
-            mode,
-            confidence,
-            count,
-            "on" if spending.searches else "off",
+        sentence = sentence_of(
             spending,
-            findable,
-            points,
-            low,
-            high,
-            enough,
-            sentence_of(
-                spending,
-                mode=mode,
-                findable=findable,
-                gain=gain,
-                enough=enough,
-                judged=int(whole["total"]),
-                circular=not _weighs(conversations),
-            ),
-            table,
+            mode=mode,
+            findable=findable,
+            gain=gain,
+            enough=enough,
+            judged=int(whole["total"]),
+            circular=not weighs(conversations),
+        )
+        search = "on" if spending.searches else "off"
+        ends = gain or (None, None, None)
+        return OptimizationPlan(
+            mode, confidence, count, search, spending, findable, *ends, enough, sentence, table
         )
 
 
@@ -132,44 +266,3 @@ def _of_candidates(count: int, variants: int | None, search: str | None) -> tupl
     if search == "on":
         raise ConfigError("search must be off, or left out: candidates are tested as they are.")
     return count, "off"
-
-
-def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
-    """Return how much more often conversations without issues complete than all, in points with its ends; ``None`` where it is not known."""
-    points, low, high = (float(headroom[name]) for name in ("points", "points_low", "points_high"))
-    return None if any(map(math.isnan, (points, low, high))) else (points, low, high)
-
-
-def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool) -> PlannedSpending:
-    from promptlift.stats.budget import planned_spending  # noqa: PLC0415 - the statistics load when they are used
-
-    simulation = settings.simulation
-    try:
-        return planned_spending(
-            variants,
-            mode,
-            personas=simulation.persona_count,
-            scenarios=simulation.scenarios_per_simulation,
-            iterations=settings.max_iterations,
-            verification_passes=settings.verification_passes,
-            search=search,
-        )
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _headroom(
-    conversations: pd.DataFrame, spending: PlannedSpending, mode: Mode, confidence: ConfidenceMode
-) -> pd.DataFrame:
-    from promptlift.analysis.headroom import headroom  # noqa: PLC0415 - pandas loads when it is used
-
-    try:
-        return headroom(conversations, mode=mode, confidence_mode=confidence, pairs=spending.pairs)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _weighs(conversations: pd.DataFrame) -> bool:
-    from promptlift.analysis.mentions import weighs  # noqa: PLC0415 - pandas loads when it is used
-
-    return weighs(conversations)

@@ -1,1 +1,0 @@
-"""Comparisons of prompts, versions, models, segments or periods."""

@@ -1,1 +1,0 @@
-"""Prompts: found by name, created and changed, and what the service says about them."""
