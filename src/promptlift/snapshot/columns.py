@@ -94,36 +94,19 @@ def to_json(value: Any) -> bytes:
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Concatenate tables; a column that is numeric in some and text in others becomes text."""
-    if len(tables) == 1:
-        return tables[0]
-    if all(table.schema == tables[0].schema for table in tables):
-        return pa.concat_tables(tables)
-    fields: dict[str, pa.Field] = {}
+    kinds: dict[str, set[Any]] = {}
     for table in tables:
         for one in table.schema:
-            known = fields.get(one.name)
-            fields[one.name] = one if known is None else pa.field(one.name, _wider(known.type, one.type))
-    schema = pa.schema([pa.field(one.name, one.type) for one in fields.values()])
-    return pa.concat_tables([_as(table, schema) for table in tables])
+            kinds.setdefault(one.name, set()).add(one.type)
+    mixed = {name for name, found in kinds.items() if len(found) > 1 and found != {pa.int64(), pa.float64()}}
+    return pa.concat_tables([_as_text(table, mixed) for table in tables], promote_options="permissive")
 
 
-def _wider(one: Any, other: Any) -> Any:
-    if one == other:
-        return one
-    if {one, other} == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    return pa.string()
-
-
-def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = []
-    for one in schema:
-        if one.name not in table.schema.names:
-            columns.append(pa.nulls(len(table), one.type))
-            continue
-        column = table[one.name]
-        columns.append(column if column.type == one.type else column.cast(one.type))
-    return pa.Table.from_arrays(columns, schema=schema)
+def _as_text(table: pa.Table, names: set[str]) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name in names:
+            table = table.set_column(place, name, table[name].cast(pa.string()))
+    return table
 
 
 def without_empty_metadata(table: pa.Table) -> pa.Table:

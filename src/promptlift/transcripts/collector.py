@@ -18,7 +18,7 @@ from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
-from promptlift.transcripts.usage import UsageSums, count_tool_calls
+from promptlift.transcripts.usage import UsageSums, amount, count_tool_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -237,11 +237,8 @@ class Collector:
         """Read a token count; a value that is not one is counted as dropped."""
         if not is_something(value):
             return None
-        try:
-            number = float(value) if not isinstance(value, bool) else -1.0
-        except (TypeError, ValueError, OverflowError):
-            number = -1.0
-        if not 0 <= number < 2**53:
+        number = amount(value)
+        if number is None:
             self.drop(f"{path} (not a count)")
             return None
         return int(number) if number.is_integer() else number
