@@ -193,9 +193,7 @@ def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
     service.per_minute, service.retry_after = 100, False
     service.monotonic = lambda: clock.time
     service.fill(330)
-    service.fault = lambda _m, path, _c: (
-        (lambda handler: service.error(handler, 404, "NOT_FOUND", "no")) if path == "/account" else None
-    )
+    service.plan = "custom"
     with open_client(service, clock=clock) as client:
         clock.transport = client.transport
         assert read(client, insights=True).complete
