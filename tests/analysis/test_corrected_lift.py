@@ -46,20 +46,20 @@ def labelled(plan, truth):
 
 def test_a_draw_is_of_pairs_in_random_order_and_says_no_arm():
     table, _ = simulated()
-    plan = analysis.simulated_label_plan(table, n=60)
+    plan = analysis.label_plan(table, n=60)
     assert list(plan) == ["conversation_id", "question", "chance", "draw_id", "content"]
     arms = plan["conversation_id"].str.split("_", expand=True)
     assert (arms[2][::2].to_numpy() == arms[2][1::2].to_numpy()).all()
     assert 5 < (arms[1][::2] == "0").sum() < 25
     assert set(plan["chance"]) == {30 / 150}
-    assert (analysis.simulated_label_plan(table, n=60)["conversation_id"] == plan["conversation_id"]).all()
-    assert len(analysis.simulated_label_plan(table, n=10_000)) == 300
+    assert (analysis.label_plan(table, n=60)["conversation_id"] == plan["conversation_id"]).all()
+    assert len(analysis.label_plan(table, n=10_000)) == 300
     assert plan["conversation_id"].is_unique
 
 
 def test_a_winner_of_a_lenient_judge_is_not_confirmed_and_the_errors_are_seen():
     table, truth = simulated()
-    row = analysis.corrected_lift(table, labelled(analysis.simulated_label_plan(table, n=120), truth)).iloc[0]
+    row = analysis.corrected_lift(table, labelled(analysis.label_plan(table, n=120), truth)).iloc[0]
     assert row["lift_points"] > 15
     assert row["lift_points_corrected_low"] < 0 < row["lift_points_corrected_high"]
     assert (row["confirmed"], row["errors_differ"], row["not_corrected"]) == (False, True, "")
@@ -68,7 +68,7 @@ def test_a_winner_of_a_lenient_judge_is_not_confirmed_and_the_errors_are_seen():
 
 def test_a_true_winner_is_confirmed():
     table, truth = simulated(rates=(0.35, 0.75), lenient=False)
-    row = analysis.corrected_lift(table, labelled(analysis.simulated_label_plan(table, n=160), truth)).iloc[0]
+    row = analysis.corrected_lift(table, labelled(analysis.label_plan(table, n=160), truth)).iloc[0]
     assert (row["confirmed"], row["errors_differ"]) == (True, False)
     assert (
         row["lift_points_corrected_low"]
@@ -79,11 +79,11 @@ def test_a_true_winner_is_confirmed():
 
 def test_what_cannot_be_corrected_is_said_in_words():
     table, truth = simulated()
-    plan = analysis.simulated_label_plan(table, n=120)
+    plan = analysis.label_plan(table, n=120)
     few = analysis.corrected_lift(table, labelled(plan.head(8), truth)).iloc[0]
     assert "Too few labels" in few["not_corrected"]
     assert pd.isna(few["confirmed"])
     picked = analysis.corrected_lift(table, labelled(plan, truth).drop(columns="chance")).iloc[0]
     assert "no chance with which the conversation was drawn" in picked["not_corrected"]
     with pytest.raises(ValueError, match="It has none"):
-        analysis.simulated_label_plan(table[table["stage"] == "screen"])
+        analysis.label_plan(table[table["stage"] == "screen"])

@@ -76,7 +76,7 @@ def test_a_plan_is_one_of_its_seed_and_leaves_out_what_is_not_judged(world):
     assert plans[0].attrs["promptlift"]["n_left_out"] == 150
     assert len(analysis.label_plan(table.tail(30), n=100)) == 30
     for n in (0, 2.5, "many"):
-        with pytest.raises(ValueError, match="n must be a whole number of labels"):
+        with pytest.raises(ValueError, match="n must be a whole number"):
             analysis.label_plan(table, n=n)
     with pytest.raises(ValueError, match="more than once"):
         analysis.label_plan(pd.concat([table, table.tail(1)]))

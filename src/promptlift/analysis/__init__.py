@@ -11,7 +11,7 @@ from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion import completion, completion_trend
-from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
+from promptlift.analysis.corrected_lift import corrected_lift
 from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.headroom import headroom
 from promptlift.analysis.judge_agreement import judge_agreement
@@ -61,7 +61,6 @@ __all__ = [
     "segments",
     "sentiment_distribution",
     "sentiment_trend",
-    "simulated_label_plan",
     "simulated_vs_production",
     "step_failures",
     "targets",

@@ -108,7 +108,8 @@ def read_arms(
     groups = group_rows(frame, by)
     names = pd.Series(groups.names, name="variant")
     found, value, labels = _outcome(frame, outcome, kind)
-    group, value = (np.repeat(one, frame[ROWS]) for one in (groups.codes, value))
+    times = frame[ROWS].to_numpy(np.int64)
+    group, value = np.repeat(groups.codes, times), np.repeat(value, times)
     item = _items(frame, pairs) if pairs else None
     return Arms(
         names=names,

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.corrected import comparison_columns
-from promptlift.analysis.label_plan import draw_id, whole
-from promptlift.analysis.labels import KEY, label_rows
+from promptlift.analysis.labels import KEY, draw_id, label_rows
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.stats.intervals import check_level
 
@@ -29,42 +28,13 @@ _COLUMNS: Final = (
 
 
 def simulated_label_plan(
-    simulations: Any, *, variant_id: str | None = None, n: int = 80, seed: int = 0
+    simulations: Any, *, variant_id: str | None = None, n: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Draw simulated conversations to label at random: pairs of the original and a variant on the same cell.
-
-    Label them with ``widgets.ConversationBrowser``, which shows neither the variant nor the judge's verdict. The pairs come
-    in random order, and the two of a pair one after the other in random order, so that a part of the draw is a draw too.
-
-    Parameters
-    ----------
-    simulations
-        ``lift.optimizations[optimization_id].simulations(content=True)``.
-    variant_id
-        The variant; by default the one that was tested on new conversations.
-    n
-        Conversations to label, half of each arm.
-    seed
-        Another number is another draw.
-
-    Returns
-    -------
-    DataFrame
-        One row a conversation: ``conversation_id`` (the simulated one), ``question``, ``chance``, ``draw_id``, and
-        ``content`` where the table has it. Which arm it is of is not in it. ``attrs["promptlift"]`` is as of
-        :func:`label_plan`.
-
-    Raises
-    ------
-    FrameError
-        When a column is missing.
-    ValueError
-        When there are no pairs of such a variant.
-    """
+    """Draw pairs of simulated conversations to label at random; see `promptlift.analysis.label_plan`."""
     # Read once: places are those of its rows, which an engine may give in another order the next time.
     frame = _table(simulations)
     pairs = _pairs(frame, variant_id)
-    drawn = min(max(whole(n) // 2, 1), len(pairs))
+    drawn = min(max(n // 2, 1), len(pairs))
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(pairs))[:drawn]
     arms = pairs[["variant", "original"]].to_numpy()[chosen]
@@ -108,7 +78,7 @@ def corrected_lift(
     simulations
         ``lift.optimizations[optimization_id].simulations()``. Only pairs of the confirmation count, as for the measured lift.
     labels
-        Labels on a draw of :func:`simulated_label_plan`: ``lift.labels(optimization_id=…)`` or ``browser.labels``.
+        Labels on a draw of :func:`label_plan`: ``lift.labels(optimization_id=…)`` or ``browser.labels``.
     variant_id
         The variant; by default the one that was tested on new conversations.
     level

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import operator
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.corrected_lift import simulated_label_plan
 from promptlift.analysis.engines import ROWS, count_by, fetch, is_remote, known_number, named, open_table
-from promptlift.analysis.labels import KEY
+from promptlift.analysis.labels import KEY, draw_id
 from promptlift.analysis.reading import (
     By,
+    at_least,
     collect,
     count_by_key,
     group_rows,
@@ -46,6 +46,7 @@ def label_plan(
     tpr: float | None = None,
     tnr: float | None = None,
     seed: int = 0,
+    variant_id: str | None = None,
 ) -> pd.DataFrame:
     """Draw conversations to label at random, so that their labels correct the judge's rates.
 
@@ -53,12 +54,15 @@ def label_plan(
     rate, and both verdicts are in it. Label them in the order of the plan, without seeing the verdict; a plan that is
     labelled in part is a random draw too.
 
+    Of simulated conversations, pairs of the original and a variant on the same cell are drawn, for `corrected_lift`: both
+    of a pair follow each other, in random order. ``widgets.ConversationBrowser`` shows neither the variant nor the verdict.
+
     Parameters
     ----------
     conversations
         Table with ``conversation_id``, ``status`` and ``task_completed``, or verdicts of a judge of your own
         (``lift.judges.verdicts``), whose question is then the plan's. Only ended conversations that the judge has
-        judged are drawn.
+        judged are drawn. Or ``lift.optimizations[optimization_id].simulations(content=True)``.
     by
         Column of the groups whose rates are to be corrected, such as ``"prompt"``, or a list of columns.
     n
@@ -70,6 +74,8 @@ def label_plan(
     seed
         Another number is another draw. The same number draws the same conversations of the same table, in whatever order
         its rows are and whichever engine has them.
+    variant_id
+        Of simulated conversations, the variant; by default the one that was tested on new conversations.
 
     Returns
     -------
@@ -104,7 +110,9 @@ def label_plan(
     >>> plan.attrs["promptlift"]["strata"]
     [{'group': None, 'verdict': False, 'n': 100, 'n_labels': 20}, {'group': None, 'verdict': True, 'n': 300, 'n_labels': 60}]
     """
-    n = whole(n)
+    n = at_least(n, 1, "n")
+    if "simulation_id" in names_of(conversations):
+        return simulated_label_plan(conversations, variant_id=variant_id, n=n, seed=seed)
     if (tpr is None) != (tnr is None):
         raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")
     conversations = as_outcome(conversations)
@@ -120,7 +128,7 @@ def label_plan(
     strata = count_by(drawable, keys)
     groups = group_rows(strata, by)
     strata["stratum"] = groups.codes * 2 + strata[OUTCOME].astype(bool)
-    sizes = count_by_key(strata["stratum"], 2 * groups.count, strata[ROWS])
+    sizes = count_by_key(strata["stratum"].to_numpy(np.intp), 2 * groups.count, strata[ROWS])
     drawn = neyman_allocation(sizes, _needs(sizes, tpr, tnr), n=n, least=_LEAST)
     places = _draw_places(sizes, drawn, seed)
     drawn_ids = _ids(drawable, keys, strata, places)
@@ -138,11 +146,6 @@ def label_plan(
         "n_left_out": n_rows - int(sizes.sum()),
     }
     return with_provenance(plan, conversations, "label_plan", by=by, **facts)
-
-
-def draw_id(ids: Iterable[str]) -> str:
-    """Return the name of a draw: the same conversations in the same order have the same."""
-    return f"draw_{hashlib.sha256(chr(10).join(ids).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _draw_places(sizes: NDArray[np.int64], drawn: NDArray[np.int64], seed: int) -> pd.DataFrame:
@@ -223,14 +226,3 @@ def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> ND
                 # A verdict that is thought to be always right is looked at too.
                 spreads[place] = [max(math.sqrt(share * (1.0 - share)), 0.1) for share in (no, yes)]
     return np.asarray((spreads / totals[:, None]).ravel(), np.float64)
-
-
-def whole(n: Any) -> int:
-    """Return a number of labels that was checked."""
-    try:
-        count = operator.index(n)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise ValueError(f"n must be a whole number of labels, at least 1, not {n!r}.")
-    return count

@@ -7,6 +7,7 @@ task_completed), ``value`` (yes or no), ``labeller``, ``labelled_at`` and ``chan
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,8 @@ from promptlift.stats.intervals import wilson
 from promptlift.stats.labels import LabelledGroup, too_few_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 KEY: Final = "conversation_id"
@@ -302,3 +305,8 @@ def _chances(column: pd.Series[Any]) -> NDArray[np.float64]:
             "chance must be above 0 and at most 1: the chance with which the conversation was drawn."
         )
     return np.asarray(chance)
+
+
+def draw_id(ids: Iterable[str]) -> str:
+    """Return the name of a draw: the same conversations in the same order have the same."""
+    return f"draw_{hashlib.sha256(chr(10).join(ids).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +29,7 @@ from promptlift.analysis.long_mentions import (
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import (
     By,
+    at_least,
     basis_of,
     blank,
     collect,
@@ -277,19 +277,9 @@ def found_in(frame: pd.DataFrame, mentions: Any, column: str) -> tuple[pd.DataFr
 
 
 def check_top(top: int | None) -> None:
-    """Check that ``top`` is a number of titles.
-
-    Raises
-    ------
-    ValueError
-        When it is not a whole number of at least 1, or None.
-    """
-    try:
-        enough = top is None or operator.index(top) >= 1
-    except TypeError:
-        enough = False
-    if not enough:
-        raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
+    """Check that ``top`` is a number of titles, or None for all."""
+    if top is not None:
+        at_least(top, 1, "top")
 
 
 def _judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
@@ -317,8 +307,8 @@ def find_mentions(cells: pd.Series[Any], column: str) -> Found:
         rows += [(row, title, severity) for title, severity in map(_title, cell) if title]
     found = pd.DataFrame(rows, columns=["row", "title", "severity"])
     code, titles = pd.factorize(found["title"])
-    row, severity = (found[name].to_numpy(np.intp) for name in ("row", "severity"))
-    return _once_a_row(Found([str(title) for title in titles], row, code, severity))
+    places, severities = (found[name].to_numpy(np.intp) for name in ("row", "severity"))
+    return _once_a_row(Found([str(title) for title in titles], places, code, severities))
 
 
 def _once_a_row(found: Found) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -73,6 +74,17 @@ class Groups:
         if self.names is not None:
             group = np.arange(len(table)) // each % self.count
             table.insert(place, str(self.names.name), self.names.iloc[group].reset_index(drop=True))
+
+
+def at_least(value: Any, least: int, name: str) -> int:
+    """Return an argument that must be a whole number."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    return number
 
 
 def basis_note(facts: Mapping[str, Any]) -> str | None:

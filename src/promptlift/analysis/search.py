@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, facts_of, names_of, require, with_provenance
@@ -79,7 +78,7 @@ def search(variants: Any) -> pd.DataFrame:
     low = table["points_low"].where(table["state"].ne("rejected") & table["points_low"].gt(0.0), 0.0)
     table["best_low"] = low.cummax()
     leads = low > table["best_low"].shift(fill_value=0.0)
-    table["best_high"] = np.fmax(low, table["points_high"]).where(leads).ffill().fillna(0.0)
+    table["best_high"] = table["points_high"].clip(lower=low).fillna(low).where(leads).ffill().fillna(0.0)
     said: Mapping[str, Any] = facts_of(variants)
     return with_provenance(
         table[list(_COLUMNS)], variants, "search", **{name: said[name] for name in _FACTS if name in said}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,6 +17,7 @@ from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import (
     agreement_of,
+    at_least,
     basis_of,
     blank,
     collect,
@@ -155,7 +155,7 @@ def segments(
     J. N. K. Rao, A. J. Scott (1992), A simple method for the analysis of clustered binary data. Biometrics 48, 577-585 (tasks).
     """
     level, zone = check_level(level), check_zone(tz)
-    smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
+    smallest, bins = at_least(smallest, 2, "smallest"), at_least(bins, 2, "bins")
     if labels is not None:
         topics = None if topics is None else collect(topics, names_of(topics))
     conversations, outcome = read_outcome(conversations, outcome)
@@ -330,16 +330,6 @@ def _task_of(conversations: Any) -> str | None:
     """Return the column that names the task of a conversation, as benchmarks and replays log it; None without one."""
     names = names_of(conversations)
     return next((name for name in names if _TASK.fullmatch(name.removeprefix(METADATA_PREFIX))), None)
-
-
-def _at_least(value: Any, least: int, name: str) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if number < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
-    return number
 
 
 def _hint(outcome: str) -> str:

@@ -94,7 +94,7 @@ def make_table(
     tuple
         The table, and counts of unusable values by column.
     """
-    computed = _COMPUTED.get(name, lambda _: {})(rows)
+    computed = _COMPUTED[name](rows) if name in _COMPUTED else {}
     computed |= {column: [value] * len(rows) for column, value in same.items()}
     left_out = "content" if name in _WITH_CONTENT and not content else None
     return read_table([column for column in TABLES[name] if column.name != left_out], rows, **computed)
