@@ -429,7 +429,7 @@ def test_labels_that_cannot_be_read_are_refused(world, change, words):
 
 def test_missing_columns_are_named(world):
     table, _, labels = world
-    with pytest.raises(FrameError, match="one row an answer"):
+    with pytest.raises(FrameError, match="one row per answer"):
         analysis.completion(table, labels=labels.drop(columns="value"))
     with pytest.raises(FrameError, match="conversation_id"):
         analysis.completion(table.drop(columns="conversation_id"), labels=labels)

@@ -42,7 +42,7 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
     Returns
     -------
     DataFrame
-        One row an arm, with the columns of ``bench.arms()``: task completion with its Wilson interval; ``difference`` with
+        One row per arm, with the columns of ``bench.arms()``: task completion with its Wilson interval; ``difference`` with
         Tango's interval and Holm-adjusted ``p_holm``, in percentage points to the reference; ``acceptable`` (a loss of the margin or more is
         excluded), ``cost_per_conversation``, ``is_cheapest`` of the acceptable ones.
 

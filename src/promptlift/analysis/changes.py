@@ -83,7 +83,7 @@ def changes(
     FrameError
         When a column is missing.
     ValueError
-        When nothing says what to compare, or an argument cannot be used.
+        When neither ``at``, ``window`` nor ``periods`` is given, or an argument cannot be used.
     """
     if of not in ("issues", "topics"):
         raise ValueError(f"of must be 'issues' or 'topics', not {of!r}")

@@ -81,14 +81,14 @@ def compare(
     **Numbers** are decided by Wilcoxon's signed ranks in pairs
     (t interval), else by Mann-Whitney (Welch's interval), and only where ranks and means agree in direction. **Labels**
     are decided by chi², or by permutation where an expected count is below 5: sentiments win or lose when their order
-    is shifted too, other labels are ``different``. More is better. ``no winner`` does not mean equal: see
-    ``smallest_findable_points``. P-values are valid for one look at the data, the confidence of pairs for any number. A variant
-    that shares no item with the control has no verdict, and a warning says why.
+    is shifted too, other labels are ``different``. Higher is better. ``no winner`` does not mean equal: see
+    ``smallest_findable_points``. P-values are valid for one look at the data, the confidence of pairs for any number of looks.
+    A variant that shares no item with the control gets a warning instead of a verdict.
 
     Parameters
     ----------
     data
-        Any table that narwhals accepts, one row a trial; or verdicts of a judge of your own (``lift.judges.verdicts``), whose
+        Any table that narwhals accepts, one row per trial; or verdicts of a judge of your own (``lift.judges.verdicts``), whose
         outcome is the verdict.
     by
         Column of the variant, or a list of columns that make one. Rows without one are left out and counted in ``attrs``.
@@ -112,13 +112,13 @@ def compare(
         correct rates of true and false, and their difference, which are then right whatever the judge is. Where every conversation
         has one, they are the outcome, and there are no columns of what is corrected.
     rectifier
-        ``own`` corrects each arm by its own labels. ``pooled`` takes the labels of all for how the judge errs in both; that
-        is surer, and wrong where it errs in them unlike: ``p_equal_error`` tests that.
+        ``own`` corrects each arm by its own labels. ``pooled`` estimates the judge's errors from the labels of both arms: more
+        precise, but wrong if the errors differ by arm, which ``p_equal_error`` tests.
 
     Returns
     -------
     DataFrame
-        One row a variant: ``variant``, ``control``, ``verdict``; ``difference_points`` with its ends ``_low`` and
+        One row per variant: ``variant``, ``control``, ``verdict``; ``difference_points`` with its ends ``_low`` and
         ``_high`` (percentage points, without pairs by Miettinen and Nurminen; of numbers ``difference``, in the score's unit); ``n``, ``n_control`` (that count),
         ``test``, ``p``, ``p_holm``, ``smallest_findable_points`` (found with 80 % probability; of numbers
         ``smallest_findable``), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``.
@@ -128,10 +128,10 @@ def compare(
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
         ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``, which is empty on a word list.
         With ``labels`` also ``difference_points_corrected`` and ``rate_corrected`` with their ends, the same with
-        ``_control``, ``n_labels``, ``n_effective``, how the judge errs in the two unlike (``tpr_difference``, ``tnr_difference``,
-        ``p_equal_error``), and why nothing was ``not_corrected``. Where a difference is corrected, ``verdict``, ``p`` and
-        ``p_holm`` are of the corrected one. ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, in
-        ``sentences`` what each row shows, and in ``uncorrected`` verdict, p and sentence of each row without the labels.
+        ``_control``, ``n_labels``, ``n_effective``, how much the judge's errors differ by arm (``tpr_difference``, ``tnr_difference``,
+        ``p_equal_error``), and in ``not_corrected`` why a row could not be corrected. Where a difference is corrected, ``verdict``, ``p`` and
+        ``p_holm`` belong to the corrected difference. ``attrs["promptlift"]`` has control, unit, rule, ``confidence_method``,
+        a sentence per row in ``sentences``, and in ``uncorrected`` each row's verdict, p and sentence without the labels.
 
     Raises
     ------

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 def completion(conversations: Any, *, by: By = None, labels: Any = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate of ended conversations, with Wilson's interval.
 
-    Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
-    failures, and ``n_missing`` says how many there are.
+    Conversations still ``in_progress`` do not count, and neither do ended ones without insights: they are not failures,
+    and ``n_missing`` is their number.
 
     Parameters
     ----------
@@ -62,13 +62,12 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     Returns
     -------
     DataFrame
-        One row, or one a group (then ``by`` comes first): ``n`` ended conversations with insights, ``completed``
+        One row, or one per group (then ``by`` comes first): ``n`` ended conversations with insights, ``completed``
         of them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing`` ended
         ones without insights, ``n_in_progress``. With ``labels`` also ``rate_corrected``
-        with its ends, ``n_labels``, ``n_effective`` (labels that would say as much without the judge) and
-        ``not_corrected``, why a row has no corrected rate; ``attrs["promptlift"]["corrected"]`` says it in words. Where every
-        conversation has a label there are no such columns, because nothing is corrected: ``completed`` and ``rate`` are those of
-        the labels, and the ``basis`` of the attributes is ``label``.
+        with its ends, ``n_labels``, ``n_effective`` (the number of labels that would be as precise without the judge)
+        and ``not_corrected``, why a row has no corrected rate. If every conversation has a label there are no such columns:
+        ``completed`` and ``rate`` are those of the labels, and the ``basis`` in the attributes is ``label``.
 
     Raises
     ------
@@ -148,10 +147,10 @@ def completion_trend(
     Returns
     -------
     DataFrame
-        One row a period (and group), in order of time, none left out between the first and the last:
+        One row per period (and group), in order of time, none left out between the first and the last:
         ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
         them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
-        ``n_in_progress``, and with ``labels`` the corrected columns of ``completion``. ``attrs["promptlift"]`` says the
+        ``n_in_progress``, and with ``labels`` the corrected columns of ``completion``. ``attrs["promptlift"]`` has the
         ``freq`` that was used and ``n_undated``, the rows without any time. Of days and weeks it also has ``trends``, a test
         of the slope over the days for each group with at least 14 days
         and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage

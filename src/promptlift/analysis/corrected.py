@@ -100,7 +100,7 @@ def with_rates(
     Parameters
     ----------
     result
-        Table of rates: one row a group, or a group in each period (with ``period_start``).
+        Table of rates: one row per group, or a group in each period (with ``period_start``).
     conversations
         What it was made of.
     labels
@@ -250,7 +250,7 @@ def segment_columns(
     Returns
     -------
     table, facts
-        One row a segment, and what the attributes say of the labels.
+        One row per segment, and what the attributes say of the labels.
     """
     rows = judged_rows(frame, labels, outcome)
     facts: dict[str, Any] = {**rows.facts(), "method": "PPI++", "level": level, "worth": {}, "refused": {}}
@@ -301,7 +301,7 @@ def comparison_columns(
     Returns
     -------
     table, facts
-        One row a variant, and what the attributes say of the labels.
+        One row per variant, and what the attributes say of the labels.
     """
     facts: dict[str, Any] = {
         **rows.facts(), "method": "PPI++" if rectifier == "own" else "pooled error rates", "rectifier": rectifier,

@@ -69,9 +69,9 @@ def corrected_lift(
 ) -> pd.DataFrame:
     """Correct the measured lift of a variant by labels on its simulated conversations: PPI++ on the pairs.
 
-    A judge that errs on the variant unlike on the original makes a lift that is not there, or hides one. Labels repair
-    that. They do not repair the luck of a winner: the labelled pairs are of those that chose it, and
-    ``lift_expected`` stays what to expect in production.
+    A judge whose errors differ between the variant and the original shows a lift that does not exist, or hides one. Labels
+    repair that. They do not repair a winner's luck: the labelled pairs are among those that chose it, so ``lift_expected``
+    remains what to expect in production.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _table(simulations: Any) -> pd.DataFrame:
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> pd.DataFrame:
-    """Return the rows of the confirmation's pairs: ``variant`` and ``original``, one row a cell."""
+    """Return the rows of the confirmation's pairs: ``variant`` and ``original``, one row per cell."""
     held = frame["stage"].astype("str").eq(_STAGE) & frame[_QUESTION].notna()
     original = held & frame["is_original"].astype("boolean").fillna(value=False)
     others = held & ~original

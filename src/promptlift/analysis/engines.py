@@ -1,4 +1,4 @@
-"""Tables of any engine: opened alike, counted where they live, and only small answers brought to pandas."""
+"""Tables of any engine: opened in one way and counted where they are; only small results become pandas tables."""
 
 from __future__ import annotations
 

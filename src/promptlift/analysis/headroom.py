@@ -1,4 +1,4 @@
-"""What mending the issues of a prompt could give, before an optimization spends anything."""
+"""What fixing the issues of a prompt could gain, before an optimization spends anything."""
 
 from __future__ import annotations
 
@@ -50,24 +50,25 @@ def headroom(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Compare conversations with issues and without, and say what no optimization can be expected to gain more than.
+    """Compare conversations with and without each issue, and estimate the most that an optimization can be expected to gain.
 
-    Conversations that have an issue may fail more often for another reason: a harder topic, or a weaker model. So beside the raw
-    difference is the one among conversations of the same prompt, model and (first) topic, which are those that the table has. Neither shows a cause: only a test does. How much
-    more often conversations without an issue complete than all is an upper guess of what mending it may give. Nothing is compared
-    where the judge of the outcome found the issues too: then both are one finding, and outcomes of the logs or labels are needed.
+    Conversations with an issue may fail more often for another reason: a harder topic, or a weaker model. So the raw difference
+    is shown with the one among conversations of the same prompt, model and (first) topic, as far as the table has these columns.
+    Neither shows a cause: only a test does. How much more often conversations without an issue complete than all conversations
+    is an optimistic estimate of what fixing it may gain. Nothing is compared if the judge of the outcome also found the issues:
+    then both are one finding, and outcomes from the logs or labels are needed.
 
     Parameters
     ----------
     conversations
         Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status`` and ``has_insights``.
     mentions
-        The issues as a long table, one row a mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
+        The issues as a long table, one row per mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
         engine (DuckDB, Spark) has the conversations, and in the same engine.
     mode, confidence_mode
-        Of the optimization that is thought of.
+        Of the planned optimization.
     pairs
-        Pairs that its confirmation may use; by default those of its mode with the usual settings, 120 or 240.
+        Pairs that its confirmation may use; by default 120 or 240, those of its mode with the usual settings.
     top
         How many issues to return; None returns all.
     level
@@ -76,14 +77,14 @@ def headroom(
     Returns
     -------
     DataFrame
-        First the row ``(any issue)``; then one row an issue, the
+        First the row ``(any issue)``; then one row per issue, the
         most frequent first. Columns: ``issue``, ``n``, ``total``, ``share`` and of ended conversations with it ``n_rated``, ``completed``,
         ``rate``, of those without it the same ending in ``_without``, with intervals as of ``issues``; ``points``,
         ``points_low``, ``points_high``, how much more often those without it complete than all; ``points_findable``, the smallest gain that the
         pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large (its one-sided
         upper bound of 90 %, whatever ``level`` is): missing where nothing was counted; ``difference_points`` of those with it to
         those without it, by the score interval, and ``adjusted_points`` the same within strata (Mantel and Haenszel, with Sato's
-        variance), of ``n_adjusted`` conversations. ``attrs["promptlift"]`` says what they are ``adjusted_for`` and the
+        variance), of ``n_adjusted`` conversations. ``attrs["promptlift"]`` has what they are ``adjusted_for`` and the
         ``sentences``.
 
     Raises
@@ -159,7 +160,7 @@ def issue_contrasts(
     Returns
     -------
     table, adjusted_for
-        One row a title: the difference in percentage points, and the one within conversations that are alike in ``adjusted_for``
+        One row per title: the difference in percentage points, and the one within conversations that are alike in ``adjusted_for``
         (Mantel-Haenszel), with the conversations that it rests on, ``n_adjusted``.
     """
     present = names_of(conversations)

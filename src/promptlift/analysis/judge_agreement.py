@@ -1,4 +1,4 @@
-"""How far the judge says what people say."""
+"""How well the judge agrees with people."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     Parameters
     ----------
     labels
-        Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``;
-        or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
+        Table with conversation_id and task_completed or sentiment or both, one row per conversation: ``browser.labels``;
+        or with one row per answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
         Table with the same columns, as ``lift.conversations(insights=True)`` gives it; or verdicts of a
         judge of your own (``lift.judges.verdicts``), of which each version has a row of its own.

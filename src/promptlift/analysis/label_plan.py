@@ -68,9 +68,9 @@ def label_plan(
     n
         Conversations to label, of all groups together.
     tpr, tnr
-        Shares of the completed and of the other conversations that the judge gets right, as far as they are known
-        (``judge_agreement``). With them the verdict that is less sure gets more labels (Neyman); without them both get
-        their share, which is never worse than a draw without strata.
+        Shares of the completed and of the other conversations that the judge gets right, if known
+        (``judge_agreement``). Then the less certain verdict gets more labels (Neyman); otherwise both get labels in
+        proportion, which is never worse than a draw without strata.
     seed
         Another number is another draw. The same number draws the same conversations of the same table, in whatever order
         its rows are and whichever engine has them.
@@ -80,7 +80,7 @@ def label_plan(
     Returns
     -------
     DataFrame
-        One row a conversation, in random order: ``conversation_id``, ``question``, ``chance`` and ``draw_id``, which belong
+        One row per conversation, in random order: ``conversation_id``, ``question``, ``chance`` and ``draw_id``, which belong
         into the table of labels; and ``content``, where the table has it. The verdict is not in it.
         ``attrs["promptlift"]`` has ``strata``: group, verdict, conversations and labels of each; ``stratum_of``, which says
         the verdict on each and is not for labellers; and ``n_left_out``, conversations without a verdict.

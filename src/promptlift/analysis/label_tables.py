@@ -21,7 +21,7 @@ _ABOUT: Final = ("labeller", "labelled_at", "chance", "draw_id", "prompt_id", "o
 
 
 def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
-    """Return a table of labels with a row an answer: conversation_id, question, value, and what is known of each.
+    """Return a table of labels with one row per answer: conversation_id, question, value, and what is known of each.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
         When a column is missing.
     """
     present = names_of(labels)
-    hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row an answer."
+    hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row per answer."
     if KEY not in present:
         raise FrameError([KEY], present, hint=hint)
     about = [name for name in _ABOUT if name in present]

@@ -31,7 +31,7 @@ def labeller_agreement(labels: Any, *, level: float = 0.95) -> pd.DataFrame:
     Parameters
     ----------
     labels
-        ``lift.labels()``, or another table with a row an answer: conversation_id, question, value, labeller.
+        ``lift.labels()``, or another table with one row per answer: conversation_id, question, value, labeller.
     level
         Coverage of the intervals.
 

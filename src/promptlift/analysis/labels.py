@@ -1,6 +1,6 @@
 """Labels of people as every corrected number reads them: one answer a conversation, and the chance of its draw.
 
-A table of labels has one row an answer: ``conversation_id``, ``question`` (the column that it answers, such as
+A table of labels has one row per answer: ``conversation_id``, ``question`` (the column that it answers, such as
 task_completed), ``value`` (yes or no), ``labeller``, ``labelled_at`` and ``chance``, with which the conversation was drawn
 (missing where nobody knows). A wide table, such as ``browser.labels``, has a column for each question instead.
 """
@@ -192,7 +192,7 @@ def answers_to(labels: Any, question: str) -> Answers:
     value = question if wide else "value"
     needed = [KEY, value] if wide else [KEY, "question", "value"]
     if missing := [name for name in needed if name not in present]:
-        hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row an answer."
+        hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row per answer."
         raise FrameError(missing, present, hint=hint)
     frame = collect(labels, [*needed, *(name for name in ("chance", "draw_id") if name in present)])
     frame.attrs = {}  # pandas copies them with each column

@@ -1,4 +1,4 @@
-"""Long tables of issues and topics, one row a mention: read here, or joined and counted by the engine they live in."""
+"""Long tables of issues and topics, one row per mention: read into memory, or joined and counted by their engine."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _wanted(mentions: Any, column: str) -> list[str]:
     label = LABELS[column]
     missing = [name for name in (KEY, label) if name not in present]
     if missing:
-        hint = f"mentions is a long table, one row a mention: lift.{column}(prompt_id=…) or snapshot.scan({column!r})."
+        hint = f"mentions is a long table, one row per mention: lift.{column}(prompt_id=…) or snapshot.scan({column!r})."
         raise FrameError(missing, present, hint=hint)
     return [KEY, label, *(["severity"] if "severity" in present else [])]
 
@@ -140,7 +140,7 @@ def count_mentions(
     Returns
     -------
     DataFrame
-        One row a title, severity and combination of the keys: ``_title``, ``_severity`` (its place, -1 where there is none),
+        One row per title, severity and combination of the keys: ``_title``, ``_severity`` (its place, -1 where there is none),
         the keys, ``_rows``, ``_example``, and with ``latest`` its value for the example in ``_latest``.
     """
     wanted = _wanted(mentions, column)

@@ -52,9 +52,9 @@ def measures(
     Returns
     -------
     DataFrame
-        One row a measure (and group, then ``by`` comes first): ``measure``, ``unit``, ``n`` conversations with a value,
-        ``mean`` with its t interval ``mean_low`` and ``mean_high`` (of few very skewed values it covers less than it
-        says), ``median``, ``p95`` (95 % of the values are at most so large), ``total``, ``n_missing``. NaN where there
+        One row per measure (and group, then ``by`` comes first): ``measure``, ``unit``, ``n`` conversations with a value,
+        ``mean`` with its t interval ``mean_low`` and ``mean_high`` (few, very skewed values are covered
+        less often), ``median``, ``p95`` (95 % of the values are no larger), ``total``, ``n_missing``. NaN where there
         is nothing to compute.
 
     Raises

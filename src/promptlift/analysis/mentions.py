@@ -61,8 +61,7 @@ def issues(
 ) -> pd.DataFrame:
     """Count the issues that conversations had, the most frequent first, with Wilson's intervals.
 
-    A conversation counts once for an issue, however often it names it. Tasks that fail more often with an issue
-    do not prove that the issue is the cause.
+    A conversation counts once per issue. That tasks fail more often with an issue does not prove that it is the cause.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ def issues(
         Table with ``conversation_id``, ``issues`` (a list of ``{"title", "severity"}`` for each conversation),
         ``task_completed`` and, if there, ``status`` and ``has_insights``.
     mentions
-        The issues as a long table, one row a mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
+        The issues as a long table, one row per mention, such as ``frames.issues_table(df)`` gives, instead of the lists; needed where an
         engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each issue then has a row for every group.
@@ -82,13 +81,13 @@ def issues(
     Returns
     -------
     DataFrame
-        One row an issue (and group): ``issue``, ``by`` if given, ``n`` conversations with it, ``total`` with
+        One row per issue (and group): ``issue``, ``by`` if given, ``n`` conversations with it, ``total`` with
         insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named, in ``n_worst`` of the
         ``n`` conversations; then of ended
         conversations with it ``n_rated``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, and the same
         of those without it, ending in ``_without``; ``example_id``, the first conversation that has it (in an engine, which
         keeps no order, the one with the first id).
-        Rates and shares are fractions, NaN where nothing was counted. ``attrs["promptlift"]`` says ``n_titles``,
+        Rates and shares are fractions, NaN where nothing was counted. ``attrs["promptlift"]`` has ``n_titles``,
         how many different ones there are, and ``n_judged``, the conversations with insights.
 
     Raises
@@ -117,7 +116,7 @@ def topics(
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each topic then has a row for every group.
     top
-        How many topics to give; None gives all.
+        How many topics to return; None returns all.
     level
         Coverage of each interval.
 

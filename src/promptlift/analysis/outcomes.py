@@ -73,7 +73,7 @@ def log_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a column, those that most conversations have first: ``column``, ``kind`` (``true or false``, ``number``, ``text``), ``n``
+        One row per column, those that most conversations have first: ``column``, ``kind`` (``true or false``, ``number``, ``text``), ``n``
         conversations that have it and their ``share``; the ``rule`` that reads it as an outcome, empty where none is evident, and
         ``n_true``, those that succeeded by it; the most frequent ``values``.
     """

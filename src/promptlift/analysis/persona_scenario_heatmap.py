@@ -44,12 +44,12 @@ def persona_scenario_heatmap(
     Returns
     -------
     DataFrame
-        First one row for all pairs (``part`` is ``"all"``), then one a persona (``"persona"``), one a scenario
+        First one row for all pairs (``part`` is ``"all"``), then one per persona (``"persona"``), one per scenario
         (``"scenario"``), and one for each field that has pairs (``"field"``): ``part``, ``persona``, ``scenario``
         (missing where a row is of all of them), ``n`` pairs, ``completed`` and ``completed_control``, ``rate`` and
         ``rate_control`` (fractions), ``difference`` in percentage points with the interval of pairs,
         ``difference_low``, ``difference_high``, ``n11``, ``n10``, ``n01``, ``n00``; the largest first.
-        ``attrs["promptlift"]`` says ``variant_id``, ``stages``, and ``n_dropped``, cells in which one of both has no
+        ``attrs["promptlift"]`` has ``variant_id``, ``stages``, and ``n_dropped``, cells in which one of both has no
         outcome.
 
     Raises
@@ -93,7 +93,7 @@ def _confirmed(frame: pd.DataFrame, variant_id: str | None) -> bool:
 
 
 def _pairs(frame: pd.DataFrame, variant_id: str | None) -> tuple[pd.DataFrame, str | None, int]:
-    """Pair the outcomes of the variant and of the original, one row a cell, and count the cells that lack one."""
+    """Pair the outcomes of the variant and of the original, one row per cell, and count the cells that lack one."""
     original = frame["is_original"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)
     key = [name for name in _KEY if name in frame]
     tested = frame[~original]

@@ -62,7 +62,7 @@ def prompt_overview(
     Returns
     -------
     DataFrame
-        One row, or one a group: ``conversations`` in total, ``ended``, ``in_progress``, ``with_insights``;
+        One row, or one per group: ``conversations`` in total, ``ended``, ``in_progress``, ``with_insights``;
         completion as of ``completion`` (``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``,
         ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
         cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
@@ -122,7 +122,7 @@ def _with_sentiment(verdicts: Any) -> Any:
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
-    """Compute count, mean and spread of the score, first and last time; one row a group, in the order of ``names``."""
+    """Compute count, mean and spread of the score, first and last time; one row per group, in the order of ``names``."""
     times = [name for name in TIMES if name in names_of(table)]
     frame = open_table(table)
     frame = (

@@ -1,4 +1,4 @@
-"""Read what an analysis needs from any table: checked columns, counted rows, and where the numbers come from."""
+"""Read what an analysis needs from any table: checked columns, counted rows, and the provenance of the numbers."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def search(variants: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a candidate that was tested: ``optimization_id``, ``variant_id``, ``name``, ``generation``, ``parent_variant_id``,
+        One row per candidate that was tested: ``optimization_id``, ``variant_id``, ``name``, ``generation``, ``parent_variant_id``,
         ``other_parent_variant_id`` (of a merge), ``conversations`` (spent up to its last test), ``n_pairs``, ``won``,
         ``lost``, ``tied`` (against the candidate that its generation was tested against), ``points`` of completion over the
         original, estimated from all conversations of the search, with ``points_low`` and ``points_high`` (90 %), ``state``

@@ -51,7 +51,7 @@ class Rows:
     edges: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
     def count(self, members: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Count rows by side and outcome: one row a side, those not completed before those completed."""
+        """Count rows by side and outcome: one row per side, those not completed before those completed."""
         weight = None if self.weight is None else self.weight[members]
         counts = np.bincount(self.code[members], weights=weight, minlength=2 * self.sides)
         return counts.astype(np.int64).reshape(self.sides, 2)

@@ -1,4 +1,4 @@
-"""Which conversations fail more often: every value of every column against the rest."""
+"""Which conversations fail more often: every value of every column compared with the rest."""
 
 from __future__ import annotations
 
@@ -92,16 +92,16 @@ def segments(
     labels: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Find what goes with failure: a model, channel, topic, length, hour, tool error or value of the metadata.
+    """Find what failures have in common: a model, channel, topic, length, hour, tool error or metadata value.
 
     Every segment is compared with the rest by the score test, adjusted by Holm over all of them, so that about
-    5 % of tables without any true difference name a segment; none is named where it or its rest has fewer than 10. Numbers
-    are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of their
-    column. Of columns that say the same (numbers whose quartiles go together, such as turns and tool calls, and values that are the
-    same conversations) only the plainest is split. Where the logs name a task that several conversations share (``task_id``,
-    ``metadata.taskId``), these count together: models that play the same tasks are compared in pairs, and one task that is played
-    ten times is not ten. Nothing is named on a word list, nor on a model or learned judge that no labels prove. This is an
-    observation: what goes with failure need not be its cause.
+    5 % of tables without any true difference name a segment; a segment is only named if it and its rest have at least 10.
+    Numbers are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of
+    their column. Of redundant columns (numbers whose quartiles correlate, such as turns and tool calls, and values that select
+    the same conversations) only the plainest is split. If the logs name a task that several conversations share (``task_id``,
+    ``metadata.taskId``), these count together: models with the same tasks are compared in pairs, and ten runs of one task are
+    not ten tasks. Nothing is named on the basis of a word list, nor of a model or learned judge without labels that prove it.
+    This is an observation: what failures have in common need not be their cause.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def segments(
         Column of true and false. Conversations in progress have no ``task_completed``. ``"verdict"`` is that of a judge where
         the table has both, such as verdicts joined to conversations.
     topics
-        The topics as a long table, one row a mention, such as ``frames.topics_table(df)`` gives, instead of a column of lists; needed
+        The topics as a long table, one row per mention, such as ``frames.topics_table(df)`` gives, instead of a column of lists; needed
         where an engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Columns to split by, ``"hour"`` for the hour of the day. By default all that can name a segment; sentiment,
@@ -127,20 +127,20 @@ def segments(
     tz
         Zone whose clock says the hour.
     labels
-        Labels of people that correct the rates, or are the outcome where every conversation has one, as for ``completion``.
+        People's labels that correct the rates, or are the outcome if every conversation has one, as for ``completion``.
     level
         Coverage of each interval; ``1 - level`` bounds the chance of any false alarm in the table.
 
     Returns
     -------
     DataFrame
-        One row a segment, the surest first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
+        One row per segment, the smallest p first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
         ``unclear``; by the corrected difference where labels correct it), ``difference_points`` of its rate to that of the rest with the
         interval of Miettinen and Nurminen (``…_low``, ``…_high``), which inverts the score test of this segment alone, ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
         ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
         the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
         ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective``, ``not_corrected``.
-        ``attrs["promptlift"]`` says in ``sentences`` what each row shows, ``task`` (the column of shared tasks), ``n_tests``, ``merged`` (values by column),
+        ``attrs["promptlift"]`` has in ``sentences`` what each row shows, ``task`` (the column of shared tasks), ``n_tests``, ``merged`` (values by column),
         ``left_out`` (columns and why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
 
     Raises

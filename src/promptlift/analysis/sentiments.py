@@ -138,7 +138,7 @@ def sentiment_trend(
     Returns
     -------
     DataFrame
-        One row a period (and group), none left out between the first and the last: ``period_start`` in ``tz``,
+        One row per period (and group), none left out between the first and the last: ``period_start`` in ``tz``,
         ``by`` if given, ``n`` conversations with a label, for each label its count (``negative``),
         ``negative_share``, ``negative_low``, ``negative_high`` (fractions, Wilson's interval), then the mean score,
         -1 to 1, of ``sentiment_n`` conversations with its t interval: ``sentiment_mean``, ``sentiment_low``,

@@ -262,7 +262,7 @@ def usage(table: Any, *, now: Any = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a resource: ``resource``, ``used``, ``limit`` (missing: unlimited), ``used_share`` of the limit,
+        One row per resource: ``resource``, ``used``, ``limit`` (missing: unlimited), ``used_share`` of the limit,
         ``elapsed`` share of the period, ``projected`` use at its end, ``projected_share`` of the limit, ``full_at``,
         when the limit is reached at this pace (missing when not within the period), ``running``, ``period_start``,
         ``period_end``. Shares are fractions and can be above 1; NaN where there is no limit or no projection.

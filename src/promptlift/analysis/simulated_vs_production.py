@@ -85,7 +85,7 @@ def simulated_vs_production(
     Returns
     -------
     DataFrame
-        One row an apply, in order of time. ``optimization_id``, ``variant_id``, ``name``, ``applied_at``. All
+        One row per apply, in order of time. ``optimization_id``, ``variant_id``, ``name``, ``applied_at``. All
         changes are percentage points of completion: ``predicted`` as measured in the simulation with
         ``predicted_low`` and ``predicted_high`` at ``predicted_level`` (NaN where the service gave neither an
         interval nor pairs), ``predicted_expected``, shrunk toward 0 by its uncertainty, of

@@ -58,7 +58,7 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row a variant other than the original; by optimization, the confirmed before the screened ones, the largest
+        One row per variant other than the original; by optimization, the confirmed before the screened ones, the largest
         lift first: ``optimization_id``, ``variant_id``, ``name``, ``stage``, ``is_winner``; ``lift``,
         ``lift_low``, ``lift_high``, ``lift_expected`` (percent), ``lift_verified`` with its ends ``lift_verified_low`` and
         ``lift_verified_high`` (of pairs measured after the decision), ``interval_level``, ``lift_points``; the same on the
@@ -117,9 +117,9 @@ def variant_confidence(variants: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a pass: ``optimization_id``, ``look`` (number of the pass, from 1; missing where only the reported
+        One row per pass: ``optimization_id``, ``look`` (number of the pass, from 1; missing where only the reported
         confidence is known), ``confidence``, ``threshold`` (what a winner needs; missing where the service does not
-        say) and ``reached``, whether it was there. ``attrs["promptlift"]`` says what the table of variants said
+        say) and ``reached``, whether it was there. ``attrs["promptlift"]`` has what the table of variants said
         about the optimization.
 
     Raises

@@ -43,7 +43,7 @@ class Versions:
     Attributes
     ----------
     table
-        One row a text, the first one first, with every optional column.
+        One row per text, the first one first, with every optional column.
     spans
         From when to when each was live. The first text reaches back to the first conversation when it is the one
         that the prompt was created with: logs are often imported later.
@@ -92,7 +92,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
     Returns
     -------
     DataFrame
-        One row a text, in order of time: ``number``, ``version_id``, ``origin``, ``optimization_id``, ``variant_id``,
+        One row per text, in order of time: ``number``, ``version_id``, ``origin``, ``optimization_id``, ``variant_id``,
         ``is_live``, ``live_from`` and ``live_until`` (UTC; missing where it is live still); of the conversations that
         began meanwhile ``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, ``n_missing``,
         ``n_in_progress`` as of ``completion`` (the text that a prompt was created with has the older ones too,

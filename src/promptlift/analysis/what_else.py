@@ -72,7 +72,7 @@ def what_else(
     variant, control
         The two groups.
     issues, topics
-        Long tables, one row a mention, such as ``frames.issues_table(df)`` and ``frames.topics_table(df)`` give, instead of columns of lists. What
+        Long tables, one row per mention, such as ``frames.issues_table(df)`` and ``frames.topics_table(df)`` give, instead of columns of lists. What
         an engine (DuckDB, Spark) has only as lists is left out.
     outcome
         Column of true and false whose difference may be another in a segment.
@@ -84,7 +84,7 @@ def what_else(
     Returns
     -------
     DataFrame
-        One row a comparison, the surest first: ``kind`` (``issue``, ``topic``, ``measure``, ``segment``), ``name``,
+        One row per comparison, the surest first: ``kind`` (``issue``, ``topic``, ``measure``, ``segment``), ``name``,
         ``verdict`` (``higher``, ``lower``, ``unclear``), ``difference`` with its interval, its ``unit`` (``points`` or
         the measure), ``value`` and ``value_control`` (shares as fractions, means; of a segment the difference of the
         two groups inside and outside, in points), ``n``, ``n_control``, ``p``, and ``p_holm``, adjusted over the whole
