@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _is_table(data: Any) -> bool:
-    try:
-        nw.from_native(data)
-    except TypeError:
-        return False
-    return True
-
-
 def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = None) -> pd.DataFrame:
     """Return the arms of a benchmark with their scores, their costs, and their differences to the reference.
 
@@ -56,7 +48,7 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
     if isinstance(data, Benchmark):
         table, _, facts = benchmark_arms_table(data.to_wire())
         table.attrs["promptlift"] = {"table": "benchmark", **facts}
-    elif _is_table(data):
+    elif isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame):
         require(data, ["arm", "name", "task_completion", "acceptable"], of="benchmark_arms")
         table = collect(data, names_of(data)).copy()
         table.attrs["promptlift"] = {**facts_of(data), "table": "benchmark"}

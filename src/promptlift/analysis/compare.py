@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from promptlift.analysis.labels import LabelledRows
     from promptlift.stats.evidence import ConfidenceMode
 
 _INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
@@ -151,7 +150,9 @@ def compare(
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
     if labels is not None:
         rows = judged_rows(data[data[by].notna()], labels, outcome)
-        columns, facts["corrected"] = _corrected_columns(arms, rows, rectifier, level)
+        columns, facts["corrected"] = comparison_columns(
+            rows, arms.group, arms.control or 0, arms.others, item=arms.item, rectifier=rectifier, level=level
+        )
         facts["rule"] += " Where labels correct a difference, the corrected one decides."
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts["basis"] = basis_of(data, outcome)
@@ -212,15 +213,6 @@ def _verdicts(
     rows = [_row(arms, sample, rule, table) for sample in samples]
     decide(rows, rule, labels=table == "label")
     return _table(arms, rows, table), rule
-
-
-def _corrected_columns(
-    arms: Arms, judged: LabelledRows, rectifier: Rectifier, level: float
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return what labels make of the rates and their differences, and how."""
-    return comparison_columns(
-        judged, arms.group, arms.control or 0, arms.others, item=arms.item, rectifier=rectifier, level=level
-    )
 
 
 def _decided_by_labels(judged: pd.DataFrame, columns: pd.DataFrame) -> pd.DataFrame:

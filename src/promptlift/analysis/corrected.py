@@ -25,7 +25,7 @@ from promptlift.stats.multiplicity import holm
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -115,8 +115,12 @@ def with_rates(
     frame = all_columns(conversations)
     rows = judged_rows(frame, labels)
     place, names = _places(result, frame, by)
-    masks = (place == row for row in range(len(result)))
-    return _with_rate_columns(result, rows, masks, names, level)
+    facts: dict[str, Any] = {**rows.facts(), "method": "PPI++", "level": level, "worth": {}, "refused": {}}
+    found = [_rate(rows, place == row, name, level, facts) for row, name in enumerate(names)]
+    for column in CORRECTED_RATE:
+        result[column] = _column([one[column] for one in found], column)
+    facts_of(result)["corrected"] = facts
+    return result
 
 
 def _places(result: pd.DataFrame, frame: pd.DataFrame, by: str | None) -> tuple[NDArray[np.intp], list[str]]:
@@ -146,21 +150,6 @@ def _named(value: Any) -> str:
     if isinstance(value, pd.Timestamp):
         return value.isoformat()
     return "(none)" if is_missing(value) else str(value)
-
-
-def _with_rate_columns(
-    result: pd.DataFrame,
-    rows: LabelledRows,
-    masks: Iterable[NDArray[np.bool_]],
-    names: Sequence[str],
-    level: float,
-) -> pd.DataFrame:
-    facts: dict[str, Any] = {**rows.facts(), "method": "PPI++", "level": level, "worth": {}, "refused": {}}
-    found = [_rate(rows, mask, name, level, facts) for mask, name in zip(masks, names, strict=True)]
-    for column in CORRECTED_RATE:
-        result[column] = _column([one[column] for one in found], column)
-    facts_of(result)["corrected"] = facts
-    return result
 
 
 def _rate(

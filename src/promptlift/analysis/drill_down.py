@@ -114,12 +114,12 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
     ['b']
     """
     facts = facts_of(table)
-    rows_of = _ROWS.get(str(facts.get("table")))
-    if rows_of is None:
+    if str(facts.get("table")) not in _ANALYSES:
         raise ValueError(
             "The first argument must be a table of an analysis of conversations, such as analysis.issues(df); the "
             "second is the conversations themselves."
         )
+    _, rows_of = _ANALYSES[facts["table"]]
     named = _named(table, mark)
     read = read_outcome(conversations, VERDICT)[0] if "judge" in facts else conversations
     if isinstance(conversations, pd.DataFrame):
@@ -138,7 +138,7 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
 def mark_names(table: pd.DataFrame) -> tuple[str, ...]:
     """Return what names a number of a table, in order; empty where its conversations cannot be found."""
     facts = facts_of(table)
-    names = _MARKS.get(str(facts.get("table")), ())
+    names, _ = _ANALYSES.get(str(facts.get("table")), ((), None))
     return tuple(name for name in names if name != "group" or facts.get("by") is not None)
 
 
@@ -341,25 +341,15 @@ def _compare(asked: _Asked) -> NDArray[np.bool_]:
     return rows
 
 
-_MARKS: Final[dict[str, tuple[str, ...]]] = {
-    "changes": ("title", "side"),
-    "compare": ("variant",),
-    "completion": ("group",),
-    "completion_trend": ("period", "group"),
-    "issues": ("title", "group"),
-    "segments": ("column", "segment"),
-    "sentiment_distribution": ("sentiment", "group"),
-    "sentiment_trend": ("period", "group", "sentiment"),
-    "topics": ("title", "group"),
-}
-_ROWS: Final[dict[str, Callable[[_Asked], NDArray[np.bool_]]]] = {
-    "changes": _changes,
-    "compare": _compare,
-    "completion": _completion,
-    "completion_trend": _completion_trend,
-    "issues": _mentions,
-    "segments": _segments,
-    "sentiment_distribution": _sentiment_distribution,
-    "sentiment_trend": _sentiment_trend,
-    "topics": _mentions,
+# What names a number of each analysis, and the conversations that it counts.
+_ANALYSES: Final[dict[str, tuple[tuple[str, ...], Callable[[_Asked], NDArray[np.bool_]]]]] = {
+    "changes": (("title", "side"), _changes),
+    "compare": (("variant",), _compare),
+    "completion": (("group",), _completion),
+    "completion_trend": (("period", "group"), _completion_trend),
+    "issues": (("title", "group"), _mentions),
+    "segments": (("column", "segment"), _segments),
+    "sentiment_distribution": (("sentiment", "group"), _sentiment_distribution),
+    "sentiment_trend": (("period", "group", "sentiment"), _sentiment_trend),
+    "topics": (("title", "group"), _mentions),
 }

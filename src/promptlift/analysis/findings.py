@@ -207,15 +207,8 @@ def _scored(usual: float) -> str:
     return f"{_SENTIMENT} {signed(usual, 2)}" if known(usual) else _NO_INSIGHTS
 
 
-def _issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    return _most_frequent(table, facts, "issue")
-
-
-def _topics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    return _most_frequent(table, facts, "topic")
-
-
-def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) -> str:
+def _mentions(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    label = facts["table"].removesuffix("s")
     if not facts["n_judged"]:
         return _NO_INSIGHTS
     if table.empty:
@@ -449,13 +442,13 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "compare": _compare,
     "completion_trend": _completion_trend,
     "changes": _changes,
-    "issues": _issues,
+    "issues": _mentions,
     "persona_scenario_heatmap": _persona_scenario_heatmap,
     "prompt_timeline": _prompt_timeline,
     "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
     "simulated_vs_production": _simulated_vs_production,
-    "topics": _topics,
+    "topics": _mentions,
     **VIEWS,
 }

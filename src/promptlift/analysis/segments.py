@@ -51,6 +51,7 @@ COLUMNS: Final = (
     "completed", "rate", "rate_low", "rate_high", "n_rest", "rate_rest", "p", "p_holm", "smallest_findable_points",
     "n_merged",
 )  # fmt: skip
+CONTRAST: Final = ("difference_points", "difference_points_low", "difference_points_high")
 _TEXTS: Final = ("column", "segment", "verdict")
 _INTEGERS: Final = ("n", "completed", "n_rest", "n_merged")
 
@@ -171,7 +172,11 @@ def segments(
     facts["options"] = {**sizes, "tz": zone_name(zone)}
     facts |= judge_facts(conversations) if outcome == "task_completed" else {}
     if labels is not None:
-        columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
+        judged, _ = judged_outcomes(conversations, outcome)
+        masks = [(one.members, split.known & ~one.members) for split in found.used for one in split.segments]
+        columns, facts["corrected"] = segment_columns(
+            conversations[judged], labels, masks, outcome=outcome, level=level
+        )
         table = pd.concat([table, columns], axis=1)
         facts["n_tests"] = _decide_by_labels(table, found, level)
         by_labels = table.pop("p_corrected").notna().to_numpy()
@@ -180,15 +185,7 @@ def segments(
         # What remains is what labels correct.
         told = by_labels if labels is not None else np.zeros(len(table), bool)
         table, by_labels = table[told].reset_index(drop=True), told[told]
-        blank(
-            table,
-            (
-                "difference_points",
-                "difference_points_low",
-                "difference_points_high",
-                "smallest_findable_points",
-            ),
-        )
+        blank(table, (*CONTRAST, "smallest_findable_points"))
     if labels is not None and len(table) and by_labels.all():
         facts["basis"] = "label"
     elif not may_say_clearly(facts["basis"], agreement_of(facts)):
@@ -380,15 +377,6 @@ def _facts(found: Splits, *, outcome: str, level: float, n_tests: int) -> dict[s
         },
         "left_out": {split.column: split.why_not for split in found.splits if split.why_not},
     }
-
-
-def _corrected_columns(
-    found: Splits, conversations: pd.DataFrame, labels: Any, outcome: str, level: float
-) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return what labels make of the rate of each segment and of its difference to the rest, and how."""
-    judged, _ = judged_outcomes(conversations, outcome)
-    masks = [(one.members, split.known & ~one.members) for split in found.used for one in split.segments]
-    return segment_columns(conversations[judged], labels, masks, outcome=outcome, level=level)
 
 
 def _in_words(result: pd.DataFrame) -> pd.DataFrame:

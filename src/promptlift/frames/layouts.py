@@ -313,9 +313,8 @@ def describe_columns() -> pd.DataFrame:
 
     Examples
     --------
-    >>> columns = describe_columns()
-    >>> columns[columns["column"] == "quality"][["table", "dtype", "unit"]].to_dict("records")
-    [{'table': 'variants', 'dtype': 'float64', 'unit': '0 to 100'}, {'table': 'simulations', 'dtype': 'float64', 'unit': '0 to 100'}]
+    >>> describe_columns().set_index(["table", "column"]).loc[("variants", "quality"), ["dtype", "unit"]].to_list()
+    ['float64', '0 to 100']
     """
     rows = [
         (table, column.name, str(dtype_of(column)), column.unit, column.meaning)
