@@ -84,15 +84,6 @@ def test_text_that_stays_text_is_left_to_the_fonts_of_the_reader():
         assert text.get_text() == NO_FONT
 
 
-@pytest.mark.parametrize("text", ["plain", "Grüße – naïve ≤ 5", "Привет", "two\nlines"])
-def test_texts_that_can_be_drawn_keep_their_font(text):
-    figure = plt.figure()
-    written = figure.text(0, 0, text)
-    assert not fonts.make_readable([written])
-    assert written.get_fontfamily() == ["sans-serif"]
-    assert written.get_text() == text
-
-
 def test_a_file_that_is_no_font_is_passed_over(tmp_path):
     broken = tmp_path / "broken.ttf"
     broken.write_bytes(b"no font")

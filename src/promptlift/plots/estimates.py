@@ -74,11 +74,11 @@ def draw_estimates(
         ends = {f"{estimate}{end}": table[f"{estimate}_corrected{end}"] for end in ("", "_low", "_high")}
         corrected = raw.assign(**ends)
         # A count of 0 is drawn hollow and pale.
-        for rows, count, shift in ((raw, 0, beside[0]), (corrected, theme.FEW, beside[1])):
+        for rows, weight, shift in ((raw, 0, beside[0]), (corrected, theme.FEW, beside[1])):
             draw_estimates(
                 ax,
                 at + shift,
-                rows.assign(_n=count),
+                rows.assign(_n=weight),
                 estimate,
                 "_n",
                 color=color,

@@ -179,9 +179,9 @@ def _draw_group(
     n: str,
     style: dict[str, Any],
 ) -> None:
-    """Draw the estimates of a group ``base`` higher, and beside those of other groups, unless there are ribbons."""
+    """Draw the estimates of a group, raised by ``base`` and shifted in time so that whiskers do not overlap."""
     ribbon = len(days) > _MANY_PERIODS
-    # Ribbons may lie on one another; whiskers may not.
+    # Ribbons may overlap.
     at, rows = days if ribbon else days + shift, group.rows
     if base:
         rows = rows.assign(**{name: rows[name] + base for name in ends_of(rows, estimate)})
@@ -199,7 +199,7 @@ def _draw_counts(
     step: float,
     strip: NDArray[np.float64],
 ) -> float:
-    """Draw the counts of groups, with their colours, as stacked bars in the strip, and return the highest stack."""
+    """Draw the counts of groups in their colours as stacked bars in the strip; return the highest total."""
     sizes = np.array([of_group.to_numpy() for of_group, _ in counts], np.float64)
     most = float(sizes.sum(axis=0).max())
     stacked = np.vstack([np.zeros(len(days)), sizes.cumsum(axis=0)]) / max(most, 1)

@@ -114,10 +114,10 @@ def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
             dashes = "--" if applied else "-"
             ax.plot([start] * 2, [0, 1.02], color=tone, linewidth=1.2, linestyle=dashes, alpha=0.7)
         if row["n"]:
-            few, ends = row["n"] < theme.FEW, [left, right]
+            few, span = row["n"] < theme.FEW, [left, right]
             weak = 0.05 if few else 0.12
-            ax.fill_between(ends, row["rate_low"], row["rate_high"], color=tone, alpha=weak, linewidth=0)
-            ax.plot(ends, [row["rate"]] * 2, color=tone, linewidth=1.4, alpha=0.35 if few else 0.8)
+            ax.fill_between(span, row["rate_low"], row["rate_high"], color=tone, alpha=weak, linewidth=0)
+            ax.plot(span, [row["rate"]] * 2, color=tone, linewidth=1.4, alpha=0.35 if few else 0.8)
         ax.text(
             left, 1.04 + 0.09 * (_ROWS - 1 - place % _ROWS), _name(row, short=len(shown) > _NAMED),
             fontsize=7.5, va="bottom", ha="right" if left > low + 0.8 * (high - low) else "left", clip_on=False,

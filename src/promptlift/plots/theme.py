@@ -108,9 +108,10 @@ def palette(ax: Axes) -> tuple[str, ...]:
 
 def result_of(data: Any, name: str, *others: Any, **options: Any) -> pd.DataFrame:
     """Return ``data`` when it is already the result of the analysis of this name, else compute it."""
-    is_result = isinstance(data, pd.DataFrame) and facts_of(data).get("table") == name
-    if is_result and (name not in _RESULT_COLUMNS or _RESULT_COLUMNS[name] in data.columns):
-        return data
+    if isinstance(data, pd.DataFrame) and facts_of(data).get("table") == name:
+        column = _RESULT_COLUMNS.get(name)
+        if column is None or column in data.columns:
+            return data
     result: pd.DataFrame = getattr(analysis, name)(data, *others, **options)
     return result
 

@@ -8,7 +8,7 @@ them, or writes them as they are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -269,4 +269,3 @@ class Document:
     footer: str
     written_at: datetime
     logo: Logo | None = None
-    language: str = field(default="en")

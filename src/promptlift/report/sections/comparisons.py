@@ -23,7 +23,9 @@ from promptlift.words.names import capital
 from promptlift.workspace.comparing import Comparison
 
 if TYPE_CHECKING:
-    from promptlift.report.document import Field, Kind
+    from collections.abc import Callable
+
+    from promptlift.report.document import Cell, Field, Kind
     from promptlift.report.gather import Material
 
 __all__ = ["Answer", "against_the_period_before", "between_prompts"]
@@ -117,9 +119,10 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
             rows.append(_row(name, found, _NOW) | {"rate_before": rate})
     if not rows:
         return Answer(tuple(sentences))
-    before_label = Column("rate_before", f"Completed their task in {words}", "share", 95)
-    fields = (*material.naming(PROMPT), (before_label, itemgetter("rate_before")), *_fields(material))
-    shown = Table.of("before", "Against the period before", rows, *fields)
+    label = f"Completed their task in {words}"
+    rate_before: Field = (Column("rate_before", label, "share", 95), itemgetter("rate_before"))
+    prompt = material.naming(PROMPT)
+    shown = Table.of("before", "Against the period before", rows, *prompt, rate_before, *_fields(material))
     section = _section("before", shown, None if material.compared else comparison)
     return Answer(tuple(sentences), section, _rule(words, 1))
 
@@ -181,13 +184,8 @@ def _row(name: str, found: dict[str, pd.DataFrame], variant: str) -> dict[str, A
 def _fields(material: Material) -> list[Field]:
     fields: list[Field] = []
     for measure, label, kind in _measures(material.conversations):
-        of_measure = itemgetter(measure)
-        difference = Column(f"{measure}_difference", label, kind, 95)
-        fields.append((difference, lambda row, of=of_measure: _difference(of(row))))
-        verdict = Column(f"{measure}_verdict", "Verdict")
-        fields.append(
-            (verdict, lambda row, of=of_measure: _verdict(of(row)["verdict"], _difference(of(row))))
-        )
+        fields.append((Column(f"{measure}_difference", label, kind, 95), _judged(measure, _difference)))
+        fields.append((Column(f"{measure}_verdict", "Verdict"), _judged(measure, _judged_verdict)))
     if material.labels is not None:
         label = "Completed their task, difference corrected by labels"
         corrected = Column("task_completed_corrected", label, "points", 95)
@@ -195,6 +193,14 @@ def _fields(material: Material) -> list[Field]:
         judged, (verdict, _) = fields[:2]
         fields[:2] = [(corrected, _corrected), (verdict, _corrected_verdict), judged]
     return fields
+
+
+def _judged(measure: str, shown: Callable[[Any], Cell]) -> Callable[[Any], Cell]:
+    return lambda row: shown(row[measure])
+
+
+def _judged_verdict(compared: Any) -> str:
+    return _verdict(compared["verdict"], _difference(compared))
 
 
 def _corrected(row: Any) -> Estimate | None:
@@ -208,7 +214,7 @@ def _corrected(row: Any) -> Estimate | None:
 def _corrected_verdict(row: Any) -> str:
     compared, corrected = row["task_completed"], _corrected(row)
     if corrected is None:
-        return f"{_verdict(compared['verdict'], _difference(compared))}, not corrected"
+        return f"{_judged_verdict(compared)}, not corrected"
     return _verdict(compared["verdict"], corrected)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.corrected_lift import corrected_lift
 from promptlift.report.document import Column, Estimate, Table
+from promptlift.report.gather import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ def corrected_lifts(material: Material, variants: Sequence[Row]) -> list[Row]:
             continue
         labels, variant = material.labels_of_simulations, row["variant_id"]
         try:
-            lift = corrected_lift(table, labels, variant_id=variant, level=_LEVEL).iloc[0].to_dict()
+            (lift,) = records(corrected_lift(table, labels, variant_id=variant, level=_LEVEL))
         except ValueError:  # not tested on new conversations, or they are not there any more
             continue
         if lift["n_labels"] or lift["n_labels_original"]:

@@ -94,7 +94,9 @@ def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
     if not distribution["n"].sum():
         return None
     said_of = {
-        name: ", ".join(f"{percent(row.share)} {row.sentiment}" for row in rows.itertuples())
+        name: ", ".join(
+            f"{percent(share)} {kind}" for share, kind in zip(rows["share"], rows["sentiment"], strict=True)
+        )
         for name, rows in material.groups(distribution)
     }
     overall = "; ".join(f"{name}: {said_of[name]}" for name in material.names if name in said_of)
