@@ -76,7 +76,7 @@ def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, 
     shown = edit(there, "e1")
     assert "Requests are declined and nothing is offered" in shown
     assert shown.texts("blockquote")[0] == "“I am afraid that this is not possible.” cnv_e1_1"
-    assert "with it against without it: 9 won, 2 lost, 13 alike" in shown
+    assert "with it vs. without it: 9 won, 2 lost, 13 tied" in shown
     assert shown.texts("ins") == [TEXTS["e1"]]
     replaced = edit(there, "e3").one(".plw-change")
     assert (replaced.texts("del"), replaced.texts("span")) == (["Answer in {language}."], ["replaces"])
@@ -85,7 +85,7 @@ def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, 
     assert "Without it as many conversations were completed." in pruned
     refused = edit(there, "e5", "v1")
     assert (refused.texts(".plw-badge"), refused.all(".plw-switch")) == (["refused"], [])
-    assert "not tested for itself" in refused
+    assert "not tested on its own" in refused
     card = there.card("v6")
     assert len(card.all(".plw-switch")) == len(card.all(".plw-edit")) == 4
     page = there.html
@@ -94,7 +94,7 @@ def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, 
         "merge of Generation 2 of 1",
         TEXTS["e1"],
         "cnv_e1_1",
-        "9 won, 2 lost, 13 alike",
+        "9 won, 2 lost, 13 tied",
     ):
         assert words in page
     # A quotation of a deleted conversation is said to be gone.

@@ -70,7 +70,7 @@ def test_the_finalist_is_who_meets_the_goal_best(begin):
         review = read_review(lift, found["id"])
         assert fact("finalist chosen by", f"taskCompletion × 1, {TARGET} × 3") in head(review)
         facts = {name for card in make_cards(review) for name, _ in card.facts}
-        assert "goal, beside the original" in facts
+        assert "goal, relative to the original" in facts
 
 
 def assert_a_goal_that_cannot_be_measured_is_refused(caller):

@@ -34,7 +34,7 @@ _IN_PRODUCTION: Final = {
     "verified": "✓ verified",
     "not_fixed": "✗ not fixed",
     "regressed": "✗ regressed",
-    "confounded": "cannot be told",
+    "confounded": "inconclusive",
 }
 VERDICTS: Final[dict[str, tuple[str, str, Tone]]] = {
     "keep": ("✓ Keep", "✓ you: keep", "good"),
@@ -116,7 +116,7 @@ class Card:
             ("quality", _figure(row["quality"], ".0f", " of 100")),
             ("n" if row["n_pairs"] is None else "pairs", _figure(row["n"], ",")),
             (
-                "goal, beside the original",
+                "goal, relative to the original",
                 "" if row["goal_points"] is None else signed(row["goal_points"], unit=" points"),
             ),
         ]

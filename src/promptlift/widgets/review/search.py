@@ -209,10 +209,10 @@ def _quotation(place: EditEvidence) -> Node:
 def _cells_in_words(edit: Edit) -> str:
     """Return how conversations with an edit ended against those without it."""
     if edit.won is None or edit.lost is None:
-        return "not tested for itself"
-    alike = "" if edit.tied is None else f", {edit.tied:,} alike"
-    worth = "" if edit.effect is None else f"; worth {signed(edit.effect)} points by all of the search"
-    return f"with it against without it: {edit.won:,} won, {edit.lost:,} lost{alike}{worth}"
+        return "not tested on its own"
+    alike = "" if edit.tied is None else f", {edit.tied:,} tied"
+    worth = "" if edit.effect is None else f"; worth {signed(edit.effect)} points over the whole search"
+    return f"with it vs. without it: {edit.won:,} won, {edit.lost:,} lost{alike}{worth}"
 
 
 def _spending_in_words(plan: SearchPlan | None) -> str:
