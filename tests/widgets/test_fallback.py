@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -27,6 +28,9 @@ def test_an_interactive_bundle_has_the_view_and_the_html_and_a_closed_widget_sti
         "The first 12 of 20",
     ):
         assert words in text
+    # The words of two elements stay apart where their styles are taken out, as on GitHub.
+    bare = re.sub(r"<[^>]*>", "", bundle["text/html"])
+    assert len(re.findall(r"Where is parcel \d+\?\s+2026-03-01 \d\d:\d\d (?:not )?completed", bare)) == 12
     assert not is_unattended()
     browser.close()
     bundle, metadata = browser._repr_mimebundle_()
