@@ -359,7 +359,7 @@ def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
         frame = pd.read_csv(file, dtype="str", keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigError(f"The labels in {file.name} cannot be read: {error}") from error
-    for name in frame.columns.difference(_FIRST):
+    for name in frame.columns.difference([*_FIRST]):
         frame[name] = frame[name].str.removeprefix("'")
     answers = frame.columns.difference([_KEY])
     frame[answers] = frame[answers].where(frame[answers] != "")
@@ -400,7 +400,7 @@ def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
 
 
 def _csv(table: pd.DataFrame) -> str:
-    texts = table.columns.difference(_FIRST)
+    texts = table.columns.difference([*_FIRST])
     inert = {
         name: table[name].map(
             lambda one: f"'{one}" if isinstance(one, str) and one.startswith(_FORMULA) else one

@@ -153,7 +153,7 @@ class Card:
         deployment = self.review.optimization.deployment
         if deployment is None or deployment.variant_id != self.id or deployment.verification is None:
             return ""
-        return _IN_PRODUCTION.get(deployment.verification, deployment.verification)
+        return str(_IN_PRODUCTION.get(deployment.verification, deployment.verification))
 
     @property
     def outcome(self) -> str:
