@@ -112,7 +112,13 @@ def test_labels_can_be_given_as_any_table(tmp_path):
         ["a", True],
         ["b", False],
     ]
-    # Of conversations that are not in the table: kept.
+    # What a file says beside the answers is not lost, nor are labels of conversations that are not in the table.
+    path.write_text("conversation_id,task_completed,chance,draw_id\na,yes,0.25,d1\n")
+    Labels(path).record("b", "task_completed", "no")
+    assert read_labels(path)[["chance", "draw_id"]].fillna("").to_numpy().tolist() == [
+        ["0.25", "d1"],
+        ["", ""],
+    ]
     assert ConversationBrowser(browsable(2), labels=table.tail(1)).labels["conversation_id"].tolist() == [
         "c1"
     ]

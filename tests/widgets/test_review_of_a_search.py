@@ -174,6 +174,9 @@ def test_the_text_can_be_applied_with_a_warning_and_never_over_somebody_elses_ch
     assert TEXTS["e1"] in sent["content"]
     assert TEXTS["e4"] not in sent["content"]
     assert sent["note"] == "Four adds nothing."
+    assert there.notice.startswith(
+        "The text put together by hand is now the current version. To revert this: "
+    )
     assert "lift.undo('act_1')" in there.notice
     # Changed during the dialog, and before it.
     switch(there, "e4")

@@ -65,6 +65,8 @@ class Labels:
         self._seen: tuple[int, int] | None = None
         self._said: dict[str, dict[str, str]] = {}
         self._at: dict[str, Any] = {}
+        # What a file says of each conversation beside the answers, such as the chance of a draw.
+        self._rest = pd.DataFrame({_KEY: pd.Series([], dtype="str")})
         if isinstance(given, str | os.PathLike):
             self.path = _checked(Path(given))
             self._load()
@@ -125,16 +127,8 @@ class Labels:
             When it still cannot be saved.
         """
         if self.path is not None:
-            self._seen = _state_of(write_labels(self.table(), self.path))
-
-    @property
-    def learns(self) -> bool:
-        """Whether a judge can learn from them."""
-        return False
-
-    def learn(self) -> str:
-        """Learn a judge of completion from them, and return what was learned."""
-        return ""
+            table = self.table().merge(self._rest, how="left", on=_KEY)
+            self._seen = _state_of(write_labels(table, self.path))
 
     def table(self) -> pd.DataFrame:
         """Return all labels, one row per conversation, in the order they were given.
@@ -175,7 +169,8 @@ class Labels:
             self._take(table)
         except ConfigError as error:
             raise ConfigError(f"{self.path.name}: {error}") from error
-        self._seen = state
+        rest = table[table.columns.intersection([_KEY, "labeller", "chance", "draw_id"])]
+        self._rest, self._seen = rest.drop_duplicates(_KEY), state
 
     def _take(self, table: Any, only: Collection[str] = ()) -> None:
         """Take the answers of a table, long or wide; of a file all, so that nothing that somebody saved is lost."""

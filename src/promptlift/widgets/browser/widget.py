@@ -323,7 +323,7 @@ class ConversationBrowser(TreeWidget):
     def _learn(self) -> None:
         """Learn a judge from the labels; what was learned, or why nothing was, is shown below them."""
         try:
-            said = self._labels.learn()
+            said = self._labels.learn() if isinstance(self._labels, KeptLabels) else ""
         except PromptliftError as error:
             said = f"Nothing was learned: {error}"
         self._learned = one_line(said, 2_000)
@@ -524,7 +524,8 @@ class ConversationBrowser(TreeWidget):
             [h("span.plw-soft.plw-foreign", words), [button(question, *one) for one in answers]]
             for question, (words, answers) in self._questions().items()
         ]
-        learns = self._labels.learns and self._answered() >= LABELS_MIN
+        kept = self._labels
+        learns = isinstance(kept, KeptLabels) and kept.learns and self._answered() >= LABELS_MIN
         note = h(
             "textarea", rows=1, maxlength=10_000, name="note", value=said.get("note", ""), action="note", place=place, key=place,
             delay=900, disabled=place is None, unsaved=True

@@ -119,7 +119,8 @@ class Deciding(TreeWidget):
                 return
             raise
         undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
-        self._report(f"{name} is now the current version.{undo}", read_after_change, undo=answer.action_id)
+        applied = name.capitalize() if "content" in which else name
+        self._report(f"{applied} is now the current version.{undo}", read_after_change, undo=answer.action_id)
 
     def _refuse_if_changed(self) -> bool:
         """Return whether the prompt was changed since this review was opened; if so, show both texts."""
