@@ -36,8 +36,8 @@ class Tasks:
     """Answers at once; no conversation can be judged, so each is kept as dropped."""
 
     def __init__(self) -> None:
-        self.calls = self.tokens = 0
-        self.judged = 0
+        self.calls = self.tokens = self.judged = 0
+        self.model = self
 
     def answer_as_assistant(self, **_):
         return AssistantMessage("Tomorrow.")

@@ -46,39 +46,25 @@ class ModelTasks:
     """
 
     def __init__(self, chat: Calls, *, judge_model: str, agent_model: str | None = None) -> None:
-        self._chat = chat
+        self.model = chat
         self._agent_model = agent_model
         self.judge = LlmJudge(chat, judge_model).judge
-
-    @property
-    def calls(self) -> int:
-        """Model calls made so far, retries included."""
-        return self._chat.calls
-
-    @property
-    def tokens(self) -> int:
-        """Tokens used so far, including those of failed calls."""
-        return self._chat.tokens
-
-    def cancel(self) -> None:
-        """End all calls of the run."""
-        self._chat.cancel()
 
     def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
         """Request variants."""
         messages, mark = variants_messages(request)
-        answer = self._chat.chat(messages, purpose="variants", schema=VariantsAnswer)
+        answer = self.model.chat(messages, purpose="variants", schema=VariantsAnswer)
         return answer.parsed.variants, mark
 
     def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
         """Request edits."""
         messages, mark = edits_messages(request)
-        answer = self._chat.chat(messages, purpose="reflection", schema=EditsAnswer)
+        answer = self.model.chat(messages, purpose="reflection", schema=EditsAnswer)
         return answer.parsed.edits, mark
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
         """Request scenarios."""
-        answer = self._chat.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
+        answer = self.model.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
         written: list[ScenarioAnswer] = answer.parsed.scenarios
         return written
 
@@ -86,7 +72,7 @@ class ModelTasks:
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
     ) -> AssistantMessage:
         """Request the assistant's next message."""
-        answer = self._chat.chat(
+        answer = self.model.chat(
             agent_messages(content, messages),
             purpose="agent",
             model=self._agent_model or prompt.llm_model,
@@ -104,7 +90,7 @@ class ModelTasks:
         seed: int,
     ) -> PersonaMessage:
         """Request the person's next message."""
-        answer = self._chat.chat(
+        answer = self.model.chat(
             persona_messages(persona, scenario, messages, seed=seed),
             purpose="persona",
             temperature=PERSONA_TEMPERATURE,
@@ -114,6 +100,6 @@ class ModelTasks:
 
     def play_tool(self, request: ToolRequest) -> str:
         """Request a tool's result."""
-        answer = self._chat.chat(tool_messages(request), purpose="tool", schema=ToolAnswer)
+        answer = self.model.chat(tool_messages(request), purpose="tool", schema=ToolAnswer)
         result: str = answer.parsed.result
         return result

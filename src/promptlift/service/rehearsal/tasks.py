@@ -61,18 +61,14 @@ class Rehearsal:
         self.seed = seed
         self._script = Script(seed)
         self._lock = threading.Lock()
-        self._calls = 0
+        # Tasks carried out so far: each would have been a model call. No tokens are used.
+        self.calls = self.tokens = 0
         self._cancelled = False
 
     @property
-    def calls(self) -> int:
-        """Tasks carried out so far: each would have been a model call."""
-        return self._calls
-
-    @property
-    def tokens(self) -> int:
-        """Always 0, because no tokens are used."""
-        return 0
+    def model(self) -> Rehearsal:
+        """Itself: no model is asked."""
+        return self
 
     def cancel(self) -> None:
         """End the run: every later task raises ``Cancelled``."""
@@ -156,7 +152,7 @@ class Rehearsal:
         if self._cancelled:
             raise Cancelled
         with self._lock:
-            self._calls += 1
+            self.calls += 1
 
 
 def write_variant(strategy: str, content: str) -> VariantDraft:

@@ -111,7 +111,7 @@ class SimulationRun(Run):
         row: RunRow | OptimizationRow,
         prompt: PromptText,
     ) -> None:
-        super().__init__(kind.database, tasks, row=row, settings=row.settings, worker=kind.worker)
+        super().__init__(kind.database, tasks.model, row=row, settings=row.settings, worker=kind.worker)
         self.tasks = tasks
         self.prompt = prompt
         self.organization = Organization.of(self.general)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Role, Transcript
+    from promptlift.service.background.runs import Model
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
     from promptlift.service.optimizations.reflection import EditDraft, EditsRequest
@@ -90,19 +91,12 @@ class Tasks(Protocol):
     """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
     A task raises ``LlmUnavailable`` or ``LlmRefused`` if the model is unavailable, ``LlmBadAnswer`` if its
-    answer is unusable, and ``Cancelled`` after ``cancel``. Its calls and tokens are counted in any case.
+    answer is unusable, and ``Cancelled`` after ``model.cancel``. Its calls and tokens are counted in any case.
     """
 
     @property
-    def calls(self) -> int:
-        """Model calls made so far."""
-
-    @property
-    def tokens(self) -> int:
-        """Tokens used up so far."""
-
-    def cancel(self) -> None:
-        """End all tasks of the run, from any thread: they raise ``Cancelled``, and so does every later one."""
+    def model(self) -> Model:
+        """What is asked, or its stand-in: it counts calls and tokens, and ends all tasks of the run."""
 
     def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
         """Write one variant for each strategy, in order."""
