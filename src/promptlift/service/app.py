@@ -11,7 +11,9 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.actions import (
+
+# These modules declare which endpoints their functions answer.
+from promptlift.service.actions import (  # noqa: F401
     account,
     conversations,
     labels,
@@ -22,14 +24,14 @@ from promptlift.service.actions import (
     versions,
     webhooks,
 )
-from promptlift.service.actions.views import agent_insights, completion, prompt_insights, steps
-from promptlift.service.benchmarks import requests as benchmark_requests
-from promptlift.service.benchmarks import scenario_sets
+from promptlift.service.actions.views import agent_insights, completion, prompt_insights, steps  # noqa: F401
+from promptlift.service.benchmarks import requests as benchmark_requests  # noqa: F401
+from promptlift.service.benchmarks import scenario_sets  # noqa: F401
 from promptlift.service.call import ACTIONS
 from promptlift.service.errors import ApiException
-from promptlift.service.judges import requests as judge_requests
-from promptlift.service.judges import versions as judge_versions
-from promptlift.service.routes import log, monitoring, otlp
+from promptlift.service.judges import requests as judge_requests  # noqa: F401
+from promptlift.service.judges import versions as judge_versions  # noqa: F401
+from promptlift.service.routes import log, monitoring, otlp  # noqa: F401
 from promptlift.service.routes.authentication import Authentication
 from promptlift.service.routes.messages import answer, refuse, serve
 from promptlift.service.routes.openapi import description
@@ -40,28 +42,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from promptlift.service.call import AppContext
-
-# These modules declare which endpoints their functions answer.
-ANSWERING = [
-    account,
-    agent_insights,
-    benchmark_requests,
-    completion,
-    conversations,
-    judge_requests,
-    judge_versions,
-    learned_judge,
-    labels,
-    log,
-    optimizations,
-    personas,
-    prompt_insights,
-    prompts,
-    scenario_sets,
-    steps,
-    versions,
-    webhooks,
-]
 
 
 def create_app(context: AppContext) -> Starlette:

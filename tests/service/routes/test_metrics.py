@@ -53,6 +53,8 @@ def test_requests_and_conversations_are_counted(start_service):
     assert sum(kept) == 3
     assert samples["promptlift_database_up", None] == 1
     assert samples["promptlift_work_waiting", '{kind="optimization"}'] == 0
+    due = [value for (name, _), value in samples.items() if name == "promptlift_work_oldest_seconds"]
+    assert all(0 <= seconds < 600 for seconds in due)
     assert samples["process_resident_memory_bytes", None] > 10_000_000
 
 

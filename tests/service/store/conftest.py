@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import update
 
-from promptlift.service.store import accounts, conversations, prompts
+from promptlift.service.store import accounts, conversations, judging, prompts
+from promptlift.service.store.tables.conversations import ConversationRow
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
@@ -71,6 +73,28 @@ class Filled:
         contents = [{"conversation_id": one, "content": f"User: {one} \x00 ü".encode()} for one in ids]
         with self.database.write() as connection:
             conversations.add(connection, rows, contents)
+
+    def judge(self, *ids: str, document: str = '{"issues": []}') -> None:
+        """Keep insights of conversations, as a worker does."""
+        rows = [
+            {
+                "conversation_id": one,
+                "account_id": self.account,
+                "id": f"i-{one}",
+                "generation": 1,
+                "sentiment": "neutral",
+                "sentiment_score": 0.25,
+                "task_completed": True,
+                "basis": "model",
+                "document": document,
+                "created_at": 1,
+            }
+            for one in ids
+        ]
+        with self.database.write() as connection:
+            values = {"judging": "claimed", "worker": "w"}
+            connection.execute(update(ConversationRow).where(ConversationRow.id.in_(ids)).values(values))
+            judging.keep(connection, "w", rows)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

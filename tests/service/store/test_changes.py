@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy import update as sql_update
 
 from promptlift.service import clock
-from promptlift.service.store import changes, conversation_updates, conversations, judging
+from promptlift.service.store import changes, conversation_updates, conversations
 from promptlift.service.store.tables import conversations as table
 from service.store.test_conversation_counts import fill_and_analyze, plan_of
 
@@ -30,25 +30,6 @@ def updated(filled, since, **filters):
 
 def find(connection, filled, one):
     return conversations.find(connection, filled.account, one)
-
-
-def judged(filled, *ids, worker="w"):
-    with filled.database.write() as connection:
-        connection.execute(
-            sql_update(table).where(table.c.id.in_(ids)).values(judging="claimed", worker=worker)
-        )
-    with filled.database.write() as connection:
-        row = {
-            "account_id": filled.account,
-            "generation": 1,
-            "sentiment": "neutral",
-            "sentiment_score": 0.0,
-            "task_completed": True,
-            "basis": "model",
-            "document": '{"issues": []}',
-            "created_at": 1,
-        }
-        judging.keep(connection, worker, [{**row, "id": f"i-{one}", "conversation_id": one} for one in ids])
 
 
 def test_a_clock_that_was_put_back_hides_nothing(filled, monkeypatch):

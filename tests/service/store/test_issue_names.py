@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from sqlalchemy import insert
 
 from promptlift.service import clock
 from promptlift.service.insights.issue_groups import GroupsAnswer, IssueNaming, merge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.store import accounts, aggregates, conversation_counts, events, usage
-from promptlift.service.store.tables import conversations as table
-from promptlift.service.store.tables import insights
+from promptlift.service.store import accounts, aggregates, events, usage
 from support.databases import sqlite_only
 
 
@@ -44,25 +41,8 @@ def judge(filled, conversation_id, *titles):
     """A conversation that a judge found these issues in."""
     filled.add_conversations(conversation_id, started_at=clock.now(), created_at=clock.now())
     issues = [{"title": title, "severity": "low", "evidence": None} for title in titles]
-    document = json.dumps({"issues": issues})
+    filled.judge(conversation_id, document=json.dumps({"issues": issues}))
     with filled.database.write() as connection:
-        with conversation_counts.following(connection, [conversation_id]):
-            connection.execute(
-                insert(insights).values(
-                    conversation_id=conversation_id,
-                    account_id=filled.account,
-                    id=f"ins_{conversation_id}",
-                    generation=1,
-                    sentiment="neutral",
-                    sentiment_score=0.25,
-                    task_completed=False,
-                    basis="model",
-                    document=document,
-                    **conversation_counts.counted_of(document),
-                    created_at=clock.now(),
-                )
-            )
-            connection.execute(table.update().filter_by(id=conversation_id).values(has_insights=True))
         data = {"conversationId": conversation_id}
         row = events.row("insights.generated", filled.account, conversation_id, data, now=clock.now())
         events.write(connection, [row])

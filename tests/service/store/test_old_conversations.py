@@ -18,7 +18,7 @@ from promptlift.service.store import accounts, changes, conversations, events, j
 from promptlift.service.store import tables as all_tables
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import OptimizationRow
-from service.store.test_changes import judged, updated
+from service.store.test_changes import updated
 from support.conversation_recount import assert_counts_are_a_recount
 from support.databases import sqlite_only
 
@@ -33,7 +33,7 @@ def old(filled):
     for days in range(0, 1000, 100):
         ids.append(f"c{days}")
         filled.add_conversations(ids[-1], started_at=now - days * DAY, ended_at=now - days * DAY)
-    judged(filled, *ids)
+    filled.judge(*ids)
     filled.add_conversations("waits", started_at=now - 950 * DAY)
     with filled.database.write() as connection:
         rows = [

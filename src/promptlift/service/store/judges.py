@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def add(connection: Connection, row: JudgeRow) -> JudgeRow:
     """Add a version of a judge and return it."""
-    rows = Rows(connection)
-    rows.add(row)
-    rows.flush()
+    Rows(connection).insert(row)
     return row
 
 

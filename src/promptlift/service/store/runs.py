@@ -28,9 +28,7 @@ def leases(*kinds: str) -> Leases:
 
 def add(connection: Connection, row: RunRow) -> RunRow:
     """Add a run and return it."""
-    rows = Rows(connection)
-    rows.add(row)
-    rows.flush()
+    Rows(connection).insert(row)
     announce(connection, RunRow.__table__)
     return row
 
@@ -47,8 +45,7 @@ def get(connection: Connection, run_id: str) -> RunRow:
 
 def page(rows: Rows, query: Select[RunRow], place: PageQuery) -> tuple[Sequence[RunRow], int]:
     """Return one page of runs without their state, and their total number."""
-    shown = query.options(defer(RunRow.state, raiseload=True))
-    return rows.all(shown.limit(place.limit).offset(place.offset)), rows.count(query)
+    return rows.page(query.options(defer(RunRow.state, raiseload=True)), place)
 
 
 def change(connection: Connection, row: RunRow, **values: Any) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import and_, case, delete, func, insert, select, type_coerce
 
 from promptlift.schema.judges import JudgeVerdict
 from promptlift.service import clock
+from promptlift.service.store.leases import in_batches
 from promptlift.service.store.rows import equal
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -139,11 +140,11 @@ def to_judge(
 def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the transcripts of the account's conversations by their ids; missing ones are left out."""
     found: dict[str, str] = {}
-    for at in range(0, len(ids), 500):
+    for some in in_batches(ids):
         rows = connection.execute(
             select(conversations.c.id, conversation_contents.c.content)
             .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-            .where(conversations.c.account_id == account_id, conversations.c.id.in_(ids[at : at + 500]))
+            .where(conversations.c.account_id == account_id, conversations.c.id.in_(some))
         )
         found |= {row.id: row.content.decode("utf-8", "replace") for row in rows}
     return found
@@ -204,13 +205,13 @@ def progress(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[
 def known(connection: Connection, judge_row_id: str, ids: Sequence[str], analyser: str) -> dict[str, bool]:
     """Return the answers of a version for conversations, by this model."""
     found: dict[str, bool] = {}
-    for at in range(0, len(ids), 500):
+    for some in in_batches(ids):
         rows = connection.execute(
             select(judge_verdicts.c.conversation_id, judge_verdicts.c.verdict).where(
                 judge_verdicts.c.judge_row_id == judge_row_id,
                 judge_verdicts.c.analyser == analyser,
                 judge_verdicts.c.verdict.is_not(None),
-                judge_verdicts.c.conversation_id.in_(ids[at : at + 500]),
+                judge_verdicts.c.conversation_id.in_(some),
             )
         )
         found |= {row[0]: bool(row[1]) for row in rows}

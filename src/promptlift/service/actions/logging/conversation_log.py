@@ -156,28 +156,21 @@ class ConversationLog:
             if not again:
                 break
             outcomes |= zip(again, self._outcomes([entries[place] for place in again]), strict=True)
-        return [
-            one if not isinstance(one, Update | LookAgain) else _changes_too_often()
-            for one in outcomes.values()
-        ]
+        often = invalid_state("The conversation changes too often to be updated; log it again later")
+        return [often if isinstance(one, Update | LookAgain) else one for one in outcomes.values()]
 
     def _outcomes(self, requests: Sequence[Entry | Update]) -> Sequence[Outcome]:
         """Commit requests together, or one by one: one bad row must not take its neighbours with it."""
         try:
-            return self._commit_or_again(requests)
+            for _ in range(KEY_RACES):
+                with suppress(_KeyTakenError):  # the next lookup finds the conversation that has the key now
+                    return self._commit(requests)
+            return self._commit(requests)
         except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
             refusal = _refusal_of(error)
         if len(requests) == 1 or _is_unavailable(refusal):
             return [refusal] * len(requests)
         return [self._outcomes([one])[0] for one in requests]
-
-    def _commit_or_again(self, requests: Sequence[Entry | Update]) -> list[Outcome]:
-        for _ in range(KEY_RACES):
-            try:
-                return self._commit(requests)
-            except _KeyTakenError:  # the next lookup finds the conversation that has the key now
-                continue
-        return self._commit(requests)
 
     def _commit(self, requests: Sequence[Entry | Update]) -> list[Outcome]:
         with self._database.write(durable=True) as connection:
@@ -400,10 +393,6 @@ def _as_logged(updated: Outcome) -> Outcome:
     if isinstance(updated, ApiException) and updated.code == "INVALID_STATE":
         return LookAgain.LATER  # somebody else updated it in between
     return updated
-
-
-def _changes_too_often() -> ApiException:
-    return invalid_state("The conversation changes too often to be updated; log it again later")
 
 
 def _is_unavailable(outcome: Outcome) -> bool:

@@ -6,13 +6,10 @@ from collections import Counter, defaultdict
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict
-from pydantic.alias_generators import to_camel
-
 from promptlift.schema import endpoints
 from promptlift.schema.basis import weakest
 from promptlift.schema.insights import (
-    FailedStep,
+    Insights,
     Period,
     StepFailure,
     StepFailures,
@@ -47,8 +44,7 @@ def step_failures(call: Call) -> StepFailures:
         by_turns = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
         newest = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
         exclusions = exclusions_of(rows, agent.account_id)
-    judged = [_JudgedSteps.model_validate_json(row.document) for row in newest]
-    documents = [one for one in judged if one.steps is not None]
+    documents = [Insights.model_validate_json(row.document) for row in newest]
     analysers = {str(one.analyser).partition(":")[0] for one in documents}
     return StepFailures(
         prompt_id=agent.id,
@@ -63,27 +59,14 @@ def step_failures(call: Call) -> StepFailures:
     )
 
 
-class _JudgedSteps(BaseModel):
-    """The findings of stored insights about the steps of a conversation; empty if steps were not analysed."""
-
-    model_config = ConfigDict(alias_generator=to_camel)
-
-    conversation_id: str
-    steps: list[str] | None = None
-    failed_step: FailedStep | None = None
-    task_completed: bool | None = None
-    analyser: str | None = None
-    basis: str | None = None
-
-
-def _steps(documents: Sequence[_JudgedSteps], exclusions: Exclusions) -> list[StepFailure]:
-    reached = Counter(step for one in documents for step in one.steps or ())
+def _steps(documents: Sequence[Insights], exclusions: Exclusions) -> list[StepFailure]:
+    reached = Counter(step for one in documents for step in one.steps)
     failed: defaultdict[str, list[StepQuote]] = defaultdict(list)
     for one in documents:
         # The analyser may see a failure where the log's outcome has none.
         if one.failed_step is not None and not one.task_completed:
             said = one.failed_step.model_dump(exclude={"step"})
-            failed[one.failed_step.step].append(StepQuote(conversation_id=one.conversation_id, **said))
+            failed[one.failed_step.step].append(StepQuote(conversation_id=str(one.conversation_id), **said))
     steps = []
     for step, count in reached.items():
         some = failed[step]

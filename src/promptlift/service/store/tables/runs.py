@@ -20,7 +20,40 @@ from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Kep
 Spent = Annotated[int, mapped_column(default=0)]
 
 
-class RunRow(Base):
+class Working:
+    """What every run has: its settings at the time of the request, its state, and its usage."""
+
+    status: Mapped[str] = mapped_column(default="queued")
+    settings: Mapped[dict[str, Any]] = mapped_column(Json)
+    seed: Mapped[int]
+    rehearsal: Mapped[bool]
+    failure: Mapped[str | None]
+    stop_reason: Mapped[str | None]
+    model_calls: Mapped[Spent]
+    tokens: Mapped[Spent]
+    # The worker that holds it.
+    worker: Mapped[str | None]
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    completed_at: Mapped[datetime | None]
+
+
+class Simulated:
+    """What every simulated conversation has, with its judgement; never changed after it was written."""
+
+    status: Mapped[str]
+    task_completed: Mapped[bool | None]
+    sentiment: Mapped[str | None]
+    sentiment_score: Mapped[float | None]
+    quality: Mapped[float | None]
+    turns: Mapped[Small]
+    ended_by: Mapped[str | None]
+    error: Mapped[str | None]
+    content: Mapped[bytes | None]
+    created_at: Mapped[datetime]
+
+
+class RunRow(Working, Base):
     """A run that calls a model in the background: a benchmark, or a backfill or an alignment of a judge."""
 
     __tablename__ = "runs"
@@ -34,27 +67,14 @@ class RunRow(Base):
     id: Mapped[Id]
     account_id: Mapped[Account]
     kind: Mapped[str]
-    status: Mapped[str] = mapped_column(default="queued")
     # The version of the scenario set, or of the judge.
     subject_id: Mapped[str]
-    # The settings of this run at the time of the request; its state so far; and its results.
-    settings: Mapped[dict[str, Any]] = mapped_column(Json)
+    # Its state so far, and its results.
     state: Mapped[dict[str, Any] | None] = mapped_column(Json)
     results: Mapped[dict[str, Any] | None] = mapped_column(Json)
-    seed: Mapped[int]
-    rehearsal: Mapped[bool]
-    failure: Mapped[str | None]
-    stop_reason: Mapped[str | None]
-    model_calls: Mapped[Spent]
-    tokens: Mapped[Spent]
-    # Of these tokens, if the run has a price.
+    # Of its tokens, if the run has a price.
     input_tokens: Mapped[Spent]
     output_tokens: Mapped[Spent]
-    # The worker that holds it.
-    worker: Mapped[str | None]
-    created_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
-    completed_at: Mapped[datetime | None]
 
 
 class KeptResults(ApiModel):
@@ -78,7 +98,7 @@ class KeptProduction(ProductionCheck):
     """When the text went live again, if another one was live in between."""
 
 
-class OptimizationRow(Base):
+class OptimizationRow(Working, Base):
     """An optimization with its settings, its state and its results."""
 
     __tablename__ = "optimizations"
@@ -92,16 +112,12 @@ class OptimizationRow(Base):
     id: Mapped[Id]
     account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
-    status: Mapped[str]
     mode: Mapped[OptimizationMode] = mapped_column(Text)
     variant_count: Mapped[Small]
     intent: Mapped[dict[str, Any] | None] = mapped_column(Json)
     persona_ids: Mapped[list[str] | None] = mapped_column(Json)
-    # The settings of this run: the account's settings and the prompt at the time of the request.
-    settings: Mapped[dict[str, Any]] = mapped_column(Json)
+    # The prompt at the time of the request.
     prompt: Mapped[dict[str, Any]] = mapped_column(Json)
-    seed: Mapped[int]
-    rehearsal: Mapped[bool]
     # Logged conversations for scenarios, in order, each with the weight by which it was drawn; written when
     # the run begins.
     pool: Mapped[list[tuple[str, float]] | None] = mapped_column(Json)
@@ -111,15 +127,6 @@ class OptimizationRow(Base):
     headroom: Mapped[Headroom | None] = mapped_column(Kept(Headroom))
     search: Mapped[dict[str, Any] | None] = mapped_column(Json)
     results: Mapped[KeptResults | None] = mapped_column(Kept(KeptResults))
-    failure: Mapped[str | None]
-    stop_reason: Mapped[str | None]
-    model_calls: Mapped[Spent]
-    tokens: Mapped[Spent]
-    # The worker that runs it.
-    worker: Mapped[str | None]
-    created_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
-    completed_at: Mapped[datetime | None]
 
 
 class VariantRow(Base):
@@ -152,8 +159,8 @@ class CellRow(Base):
     scenario: Mapped[dict[str, Any]] = mapped_column(Json)
 
 
-class SimulationRow(Base):
-    """A simulated conversation with its judgement; never changed after it was written."""
+class SimulationRow(Simulated, Base):
+    """A simulated conversation of an optimization."""
 
     __tablename__ = "simulations"
 
@@ -164,20 +171,10 @@ class SimulationRow(Base):
     arm: Mapped[Small] = mapped_column(primary_key=True)
     pass_number: Mapped[Small]
     stage: Mapped[str]
-    status: Mapped[str]
-    task_completed: Mapped[bool | None]
-    sentiment: Mapped[str | None]
-    sentiment_score: Mapped[float | None]
-    quality: Mapped[float | None]
-    turns: Mapped[Small]
-    ended_by: Mapped[str | None]
     # Whether the conversation met each target of the optimization; empty without targets.
     criteria: Mapped[list[bool] | None] = mapped_column(Json)
     # Titles of the issues that the judge found, if any.
     issues: Mapped[list[str] | None] = mapped_column(Json)
-    error: Mapped[str | None]
-    content: Mapped[bytes | None]
-    created_at: Mapped[datetime]
 
 
 class DeploymentRow(Base):
@@ -251,8 +248,8 @@ class ScenarioSetRow(Base):
     created_at: Mapped[datetime]
 
 
-class BenchmarkConversationRow(Base):
-    """A simulated conversation of a benchmark with its judgement; never changed after it was written."""
+class BenchmarkConversationRow(Simulated, Base):
+    """A simulated conversation of a benchmark."""
 
     __tablename__ = "benchmark_conversations"
 
@@ -261,20 +258,10 @@ class BenchmarkConversationRow(Base):
     benchmark_id: Mapped[str] = reference("runs", primary_key=True)
     cell: Mapped[Small] = mapped_column(primary_key=True)
     arm: Mapped[Small] = mapped_column(primary_key=True)
-    status: Mapped[str]
-    task_completed: Mapped[bool | None]
-    sentiment: Mapped[str | None]
-    sentiment_score: Mapped[float | None]
-    quality: Mapped[float | None]
-    turns: Mapped[Small]
-    ended_by: Mapped[str | None]
     # Of the assistant alone; estimated if the endpoint did not count them.
     input_tokens: Mapped[Small]
     output_tokens: Mapped[Small]
     tokens_estimated: Mapped[bool]
-    error: Mapped[str | None]
-    content: Mapped[bytes | None]
-    created_at: Mapped[datetime]
 
 
 class JudgeRow(Base):
