@@ -133,5 +133,14 @@ def test_tables_of_issues_and_steps_say_who_judged(new_account):
         for one in (issues, analysis.top_issues(issues), steps, analysis.step_failures(steps)):
             facts = one.attrs["promptlift"]
             assert (facts["analyser"], facts["basis"]) == ("lexicon", "outcome")
+        fleet = lift.fleet()
+    assert fleet["prompt_id"].tolist() == [prompt]
+    assert fleet.attrs["promptlift"]["complete"] is True
+    # The owner says what a conversation is worth.
+    wire.ask("PATCH", "/settings", {"business": {"valuePerConversation": 4, "currency": "EUR"}})
+    view = wire.get(f"/agents/{prompt}/insights")
+    assert issues["issue"].tolist() == [one["issue"] for one in view["topIssues"]]
+    impact = view["businessImpact"]
+    assert (impact["failedConversations"], impact["cost"], impact["currency"]) == (1, 4.0, "EUR")
     # Both look failed, and one of them was not.
     assert (steps["n"].max(), steps["failed"].sum()) == (2, 1)
