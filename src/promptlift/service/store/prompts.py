@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
 
+from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import prompt_versions, prompts
@@ -111,33 +112,22 @@ def add_version(
     origin: str,
     *,
     now: int,
-    content_known: bool = True,
-    optimization_id: str | None = None,
-    variant_id: str | None = None,
+    **known: str | bool | None,
 ) -> int:
     """Store a text of a prompt and return its sequence number.
 
-    ``origin`` is how it came about: created, updated, applied, auto_deployed, rolled_back, restored.
+    Parameters
+    ----------
+    origin
+        How it came about: created, updated, applied, auto_deployed, rolled_back, restored.
+    known
+        Other columns: content_known, optimization_id, variant_id.
     """
-    result = connection.execute(
-        insert(prompt_versions).values(
-            account_id=account_id,
-            prompt_id=prompt_id,
-            content=content,
-            content_known=content_known,
-            origin=origin,
-            optimization_id=optimization_id,
-            variant_id=variant_id,
-            created_at=now,
-        )
+    row = VersionRow(
+        account_id=account_id, prompt_id=prompt_id, content=content, origin=origin, created_at=now, **known
     )
-    key = result.inserted_primary_key
-    assert key is not None  # noqa: S101 - one row was inserted
-    return int(key[0])
-
-
-def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], ...]:
-    return (prompt_versions.c.account_id == account_id, prompt_versions.c.prompt_id == prompt_id)
+    Rows(connection).insert(row)
+    return row.seq
 
 
 def current_version(connection: Connection, account_id: str, prompt_id: str) -> VersionRow:
@@ -156,12 +146,8 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
 
 def is_known(connection: Connection, prompt: PromptRow, content: str) -> bool:
     """Return whether a text that becomes current was given by a user, according to earlier versions with the same text."""
-    said = connection.scalar(
-        select(prompt_versions.c.content_known)
-        .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)
-        .order_by(prompt_versions.c.seq.desc())
-        .limit(1)
-    )
+    same = newest(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id, content=content)
+    said = connection.scalar(same.with_only_columns(VersionRow.content_known).limit(1))
     return bool(prompt.content_known if said is None else said)
 
 
@@ -213,7 +199,7 @@ def log_action(
     values
         Other columns: optimization_id, variant_id, from_version_seq, to_version_seq, undoes.
     """
-    action_id = new_id("act")
-    row = {"id": action_id, "account_id": account_id, "prompt_id": prompt_id, "kind": kind}
-    connection.execute(insert(ActionRow.__table__).values(**row, note=note or None, created_at=now, **values))
-    return action_id
+    mine = {"id": new_id("act"), "account_id": account_id, "prompt_id": prompt_id, "kind": kind}
+    row = ActionRow(**mine, note=note or None, created_at=clock.to_datetime(now), **values)
+    Rows(connection).insert(row)
+    return row.id
