@@ -53,23 +53,6 @@ def test_folder_environment_streams_and_signals_are_its_own(tmp_path):
         assert second.wait(timeout=30) == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "extra", "can"),
-    [
-        (COMMAND, {}, True),
-        ([sys.executable, "-P", "-m", "promptlift.service.insights.lexicon.process"], {}, True),
-        (COMMAND, {"PYTHONHASHSEED": "1"}, False),
-        (COMMAND, {"PYTHONPATH": "/elsewhere"}, False),
-        ([sys.executable, "-c", "import promptlift"], {}, False),
-        ([sys.executable, "-m", "papermill"], {}, False),
-        (["promptlift"], {}, False),
-    ],
-)
-def test_what_can_be_forked(command, extra, can):
-    assert fork_server.can_fork(command, os.environ | extra) is (can and sys.platform == "linux")
-
-
 def test_a_quick_test_starts_no_process():
     refused = pytest.raises(AssertionError, match="marked slow")
     with refused:

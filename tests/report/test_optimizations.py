@@ -249,7 +249,7 @@ class TestCorrectedByLabels:
 
     def labelled(self, lift, made, says, *, n=80, seed=0):
         simulations = lift.optimizations[made].simulations()
-        plan = analysis.simulated_label_plan(simulations, n=n, seed=seed)
+        plan = analysis.label_plan(simulations, n=n, seed=seed)
         about = simulations.set_index("simulation_id").loc[plan["conversation_id"]]
         arms = zip(about["is_original"], about["cell"], strict=True)
         values = [says(not original, int(cell)) for original, cell in arms]

@@ -37,7 +37,7 @@ def labels_say(there):
 def label(lift, there, done, says):
     """Label the whole draw; ``says`` answers for the variant and the cell."""
     table = lift.optimizations[done].simulations()
-    plan = analysis.simulated_label_plan(table, n=2 * CELLS)
+    plan = analysis.label_plan(table, n=2 * CELLS)
     about = table.set_index("simulation_id").loc[plan["conversation_id"]]
     answers = [says(not one.is_original, int(one.cell)) for one in about.itertuples()]
     lift.labels.add(plan.assign(value=answers), labeller="ann")

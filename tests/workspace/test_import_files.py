@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_read_makes_no_prompt(imported, lift, name, tmp_pa
     result = lift.import_files([tmp_path / "a.jsonl", tmp_path / "missing.jsonl"], prompt=name)
     assert (result.complete, result.conversations, result.prompts) == (False, 0, {})
     assert [len(one.reading.problems) for one in result.files] == [1, 1]
-    assert result.lines[-1] == "The files hold no conversations that could be logged."
+    assert result.lines[-1] == "The files contain no conversations that could be logged."
     with pytest.raises(NotFound):
         lift.prompt_id(name)
 

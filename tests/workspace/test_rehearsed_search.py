@@ -6,8 +6,6 @@ import pytest
 
 from promptlift.local import wait_for_insights
 from promptlift.schema.search import assembled
-from promptlift.widgets import VariantReview
-from support.front_end import ReviewFrontEnd
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -76,27 +74,3 @@ def test_each_candidate_is_the_original_with_its_edits(opened, searched):
         if not one.is_original:
             kept = [edit for edit in one.edits if edit.state == "kept"]
             assert assembled(original, kept) == one.content
-
-
-def test_its_review_shows_the_tree_and_switches_edits(opened, searched):
-    there = ReviewFrontEnd(VariantReview(opened, searched.id))
-    family = there.root.all(".plw-member")
-    assert [one["style"] for one in family][:2] == ["--depth:0", "--depth:1"]
-    assert len(family) == len(searched.variants())
-    cards = [there.card(one["member"]) for one in family]
-    edited = [card for card in cards if card.all(".plw-edit")]
-    assert edited
-    assert all(card.all(".plw-switch") for card in edited)
-
-
-def test_a_text_put_together_by_hand_is_tested(opened, searched):
-    text = PROMPT["content"] + "\nBe brief."
-    tested = opened.optimize(
-        searched.prompt_id, mode="exploratory", candidates={"By hand": text}, search="off", seed=1, wait=False
-    ).wait(timeout=200)
-    table = tested.variants()
-    assert list(table["name"]) == ["Original", "By hand"]
-    assert list(opened.variants([tested])["name"]) == ["Original", "By hand"]
-    assert table["content"].iloc[1] == text
-    assert tested.edits().empty
-    assert ReviewFrontEnd(VariantReview(opened, tested.id)).root.all(".plw-member") == []

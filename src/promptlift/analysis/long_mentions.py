@@ -89,7 +89,7 @@ def _wanted(mentions: Any, column: str) -> list[str]:
     label = LABELS[column]
     missing = [name for name in (KEY, label) if name not in present]
     if missing:
-        hint = f"mentions is a long table, one row per mention: lift.{column}(prompt_id=…) or snapshot.scan({column!r})."
+        hint = f"mentions is a long table, one row per mention: frames.{column}_table(conversations) or snapshot.scan({column!r})."
         raise FrameError(missing, present, hint=hint)
     return [KEY, label, *(["severity"] if "severity" in present else [])]
 

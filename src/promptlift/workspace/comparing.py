@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from promptlift.errors import ConfigError
 from promptlift.words.figures import signed
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.prompts import PromptEditing
+from promptlift.workspace.prompts import Prompts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -143,7 +143,7 @@ def _signed(value: Any) -> str:
 _WEEK: Final = timedelta(days=7)
 
 
-class Comparing(ConversationTables, PromptEditing):
+class Comparing(ConversationTables, Prompts):
     """Comparisons of conversations."""
 
     def compare(

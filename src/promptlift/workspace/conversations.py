@@ -353,11 +353,7 @@ class ConversationTables(Pulling):
 
 
 def _joined(before: RowsRead, more: RowsRead) -> RowsRead:
-    return RowsRead(
-        [*before.rows, *more.rows],
-        before.total + more.total,
-        before.requests + more.requests,
-        before.complete and more.complete,
-        before.dropped + more.dropped,
-        {**before.facts, **more.facts},
-    )
+    joined = RowsRead([*before.rows, *more.rows], before.total + more.total, before.requests + more.requests)
+    joined.complete, joined.dropped = before.complete and more.complete, before.dropped + more.dropped
+    joined.facts = {**before.facts, **more.facts}
+    return joined

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import operator
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -70,11 +72,9 @@ class ConversationFilter:
 
     def record(self) -> dict[str, Any]:
         """Return the filter as the attributes of a table say it."""
-        times = {name: None if at is None else at.isoformat() for name, at in self._times().items()}
-        return {**times, "where": dict(self.where) or None}
-
-    def _times(self) -> dict[str, datetime | None]:
-        return {"since": self.since, "until": self.until}
+        times = {"since": self.since, "until": self.until}
+        record: dict[str, Any] = {name: at and at.isoformat() for name, at in times.items()}
+        return record | {"where": dict(self.where) or None}
 
     def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the rows that match.
@@ -112,11 +112,8 @@ class ConversationFilter:
         return frame[wanted.to_numpy(dtype=bool, na_value=False)].reset_index(drop=True)
 
     def _period(self) -> str:
-        texts = {name: f"{at:%Y-%m-%d %H:%M} UTC" for name, at in self._times().items() if at is not None}
-        return " and ".join(
-            f"{'from' if name == 'since' else 'before'} {text}{' on' if name == 'since' else ''}"
-            for name, text in texts.items()
-        )
+        begun = [f"from {self.since:%Y-%m-%d %H:%M} UTC on"] if self.since else []
+        return " and ".join(begun + ([f"before {self.until:%Y-%m-%d %H:%M} UTC"] if self.until else []))
 
     @staticmethod
     def _of_column(frame: pd.DataFrame, name: str, values: list[Any]) -> pd.Series[Any]:
@@ -128,10 +125,7 @@ class ConversationFilter:
         absent = [value for value, mask in zip(values, masks, strict=True) if not mask.any()]
         if absent:
             _warn(_no_such_value(column, name, absent, lists=bool(lists)))
-        mask = masks[0]
-        for more in masks[1:]:
-            mask = mask | more
-        return mask
+        return functools.reduce(operator.or_, masks)
 
 
 def _time(given: Any, name: str) -> datetime | None:
@@ -182,10 +176,7 @@ def _unknown(frame: pd.DataFrame, name: str) -> FrameError:
 
 def _contains(column: pd.Series[Any], value: Any) -> pd.Series[Any]:
     """Return whether each row's list has a value; an issue has its title."""
-    found: pd.Series[Any] = column.map(
-        lambda cell: isinstance(cell, list) and any(value == _said(one) for one in cell)
-    )
-    return found
+    return column.map(lambda cell: isinstance(cell, list) and value in map(_said, cell))
 
 
 def _said(one: Any) -> Any:
@@ -196,14 +187,11 @@ def _equals(column: pd.Series[Any], value: Any) -> pd.Series[Any]:
     if value is None:
         return column.isna()
     if column.dtype.kind == "M":
-        time = _time(value, str(column.name))
-        return (column == time).fillna(value=False).astype(bool)
-    same: pd.Series[Any]
+        value = _time(value, str(column.name))
     try:
-        same = (column == value).fillna(value=False).astype(bool)
+        return (column == value).fillna(value=False).astype(bool)
     except (TypeError, ValueError):  # a value that the column's type cannot hold
-        same = column.isna() & column.notna()
-    return same
+        return column.isna() & column.notna()
 
 
 def _no_such_value(column: pd.Series[Any], name: str, absent: list[Any], *, lists: bool) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 # A cell that shows a workspace waits no longer than this for its service.
-SECONDS: Final = 3.0
+_SECONDS: Final = 3.0
 _SHOWN: Final = 10
 # Prompts of a service whose list has no completion: each of them costs a request.
 _VIEWED: Final = 5
@@ -118,22 +118,20 @@ class Glance:
         return sum(one.conversations or 0 for one in self.prompts)
 
 
-def take_glance(transport: Transport, place: str, *, seconds: float = SECONDS) -> Glance:
+def take_glance(transport: Transport, place: str) -> Glance:
     """Look at an account: three requests, and up to five more where the list of prompts has no completion.
 
     Parameters
     ----------
     place
         Where the data are, in words.
-    seconds
-        How long to wait for the service at most.
 
     Raises
     ------
     ApiError
         When the prompts cannot be read. An answer of a wrong shape raises whatever it leads to.
     """
-    until = time.monotonic() + seconds
+    until = time.monotonic() + _SECONDS
     scheme = transport.config.scheme
     calls = [
         Call.to(endpoints.PROMPTS_LIST, scheme, query={"limit": 100, "include_completion": True}),

@@ -97,12 +97,9 @@ def _calls(glance: Glance) -> Iterator[str]:
         yield f'lift.log({_EXPORT}, prompt_id="Support assistant")'
         yield "promptlift.local.log_samples(lift)  # or sample conversations"
         return
-    first = glance.prompts[0]
-    name = repr(first.reference)
-    active = [
-        f"promptlift.widgets.OptimizationMonitor(lift, {one.optimization_id!r})"
-        for one in glance.optimizations or ()
-    ]
+    name = repr(glance.prompts[0].reference)
+    running = [one.optimization_id for one in glance.optimizations or ()]
+    active = [f"promptlift.widgets.OptimizationMonitor(lift, {one!r})" for one in running]
     judged = [one for one in glance.prompts if one.rate is not None]
     if not glance.conversations and not judged:
         yield f"lift.log({_EXPORT}, prompt_id={name})"
@@ -179,11 +176,8 @@ def _said(glance: Glance) -> Iterator[str]:
         return
     more = glance.prompt_count - len(glance.prompts)
     if more:
-        looked = (
-            ""
-            if glance.listed == glance.prompt_count
-            else f", of which the newest {glance.listed:,} were looked at"
-        )
+        all_listed = glance.listed == glance.prompt_count
+        looked = "" if all_listed else f", of which the newest {glance.listed:,} were looked at"
         yield f"{more:,} more of {glance.prompt_count:,} prompts{looked}: lift.prompts() has all."
     waiting = sum(one.without_insights or 0 for one in glance.prompts)
     if waiting:
@@ -208,11 +202,10 @@ def _optimizations(glance: Glance) -> str:
         return "could not be read"
     if not glance.optimizations:
         return "none is running"
-    listed = [
+    return "; ".join(
         f"{one_line(one.label, _NAME_WIDTH)} ({', '.join(filter(None, (one.status, one_line(one.mode, 20))))})"
         for one in glance.optimizations
-    ]
-    return "; ".join(listed)
+    )
 
 
 def _aligned(row: list[str], widths: list[int]) -> str:

@@ -106,11 +106,8 @@ class PromptNames:
         """Return the ids of the prompts that have a name now, archived ones left out."""
         self._read_at = None
         self._read_unless_fresh()
-        return [
-            str(row["id"])
-            for row in self._rows
-            if row.get("name") == name and row.get("status") != "archived"
-        ]
+        named = [row for row in self._rows if row.get("name") == name]
+        return [str(row["id"]) for row in named if row.get("status") != "archived"]
 
     def forget_list(self) -> None:
         """Read the list of prompts anew when it is needed next: a name has changed."""
@@ -260,15 +257,13 @@ class PromptNames:
         if near:
             return NotFound(f"There is no prompt {given!r}. Did you mean {' or '.join(near)}?")
         names = sorted({_name(row) for row in self._rows if _name(row)})
-        if not names:
-            return NotFound(
-                f"There is no prompt {given!r}. There are none yet; `promptlift import` creates them."
-            )
         more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
-        listed = ", ".join(repr(name) for name in names[:_MOST_LISTED])
-        return NotFound(
-            f"There is no prompt {given!r}. There are: {listed}{more}. lift.prompts() has their ids."
+        there = (
+            f"There are: {', '.join(map(repr, names[:_MOST_LISTED]))}{more}. lift.prompts() has their ids."
         )
+        if not names:
+            there = "There are none yet; `promptlift import` creates them."
+        return NotFound(f"There is no prompt {given!r}. {there}")
 
     def _learn(self, rows: list[Row]) -> None:
         self._rows = [{name: row.get(name) for name in _REMEMBERED} for row in rows]
@@ -330,14 +325,8 @@ def labels_of_rows(rows: Iterable[Row]) -> dict[str, str]:
 def _telling_length(ids: list[str]) -> int:
     """Return how many characters of ids tell them apart."""
     longest = max(map(len, ids))
-    return next(
-        (
-            length
-            for length in range(_PREFIX_CHARS, longest)
-            if len({one[:length] for one in ids}) == len(ids)
-        ),
-        longest,
-    )
+    lengths = range(_PREFIX_CHARS, longest)
+    return next((length for length in lengths if len({one[:length] for one in ids}) == len(ids)), longest)
 
 
 def _check_given(given: Any) -> None:

@@ -25,8 +25,8 @@ _LONGEST_WAIT: Final = 60.0
 _PAUSE: Final = 0.05
 
 
-class PromptEditing(Session):
-    """Creating prompts and changing them."""
+class Prompts(Session):
+    """Creating and changing prompts, and what the service computes of them."""
 
     def create_prompt(
         self,
@@ -214,10 +214,6 @@ class PromptEditing(Session):
             if counts is None or not counts.again:
                 return
             time.sleep(_PAUSE)
-
-
-class PromptViews(Session):
-    """Views that the service computes, and tables of them."""
 
     def prompt_insights(self, prompt_id: str, days: str | int = "30") -> PromptInsightsView:
         """Return the service's own aggregates of a prompt, in one request.

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.client.reads.optimizations import not_offered
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.errors import ApiError, ConfigError, NotFound, UnexpectedResponse
+from promptlift.errors import ApiError, NotFound, UnexpectedResponse
 from promptlift.schema import endpoints
-from promptlift.schema.optimizations import VERDICTS, VariantReview
 from promptlift.workspace.session import Room, Session
 
 if TYPE_CHECKING:
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
 
     from promptlift.schema.prompts import UndoAnswer
 
-__all__ = ["UNCHANGED", "Reviewing", "Reviews"]
+__all__ = ["Reviewing", "Reviews"]
 
 _NO_SUCH_PATH: Final = (404, 405, 501)
-UNCHANGED: Final = object()
 
 
 class Reviews(Room):
@@ -49,30 +47,6 @@ class Reviews(Room):
             return RowsRead(rows, len(rows), 1, complete=True)
 
         return self._table("review", read, {"optimization_id": optimization_id})
-
-    def mark(
-        self, optimization_id: str, variant_id: str, *, verdict: Any = UNCHANGED, note: Any = UNCHANGED
-    ) -> VariantReview:
-        """Record what you think of a variant; what is left out stays as it is.
-
-        Parameters
-        ----------
-        optimization_id, variant_id
-            The variant.
-        verdict
-            ``"keep"``, ``"reject"``, or None to remove it.
-        note
-            A text, or None to remove it.
-        """
-        changes = {
-            name: value for name, value in (("verdict", verdict), ("note", note)) if value is not UNCHANGED
-        }
-        if changes.get("verdict") not in (None, *VERDICTS):
-            raise ConfigError(f"verdict must be one of {', '.join(VERDICTS)}, or None, not {verdict!r}.")
-        if not isinstance(changes.get("note"), str | None):
-            raise ConfigError(f"note must be a text or None, not {type(note).__name__}.")
-        self.require()
-        return self.client.reviews.update(optimization_id, variant_id=variant_id, **changes)
 
     def offered(self) -> bool:
         """Return whether the service keeps reviews and actions; it is asked once."""

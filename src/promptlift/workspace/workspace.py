@@ -14,7 +14,7 @@ from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.optimizations import Optimizing
 from promptlift.workspace.optimizing.planning import Planning
-from promptlift.workspace.prompts import PromptEditing, PromptViews
+from promptlift.workspace.prompts import Prompts
 from promptlift.workspace.reviews import Reviewing
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Workspace(
     Comparing,
     Planning,
     ConversationTables,
-    PromptViews,
-    PromptEditing,
+    Prompts,
     EventRooms,
     Logging,
     Importing,

@@ -218,9 +218,6 @@ class Destination:
 
 def _add(total: LogResult, one: LogResult) -> None:
     """Add the result of one prompt to that of the file."""
-    total.logged += one.logged
-    total.updated += one.updated
-    total.already_there += one.already_there
-    total.failed += one.failed
-    total.not_sent += one.not_sent
+    for name in ("logged", "updated", "already_there", "failed", "not_sent"):
+        setattr(total, name, getattr(total, name) + getattr(one, name))
     total.stopped = total.stopped or one.stopped

@@ -75,10 +75,8 @@ class FileImport:
         reading, logged = self.reading, self.logged
         lines = [self._line()] if reading.format else []
         if verbose:
-            lines += [
-                f"  left out {name} ({count:,} record{'s' * (count != 1)})"
-                for name, count in sorted(reading.dropped.items())
-            ]
+            dropped = sorted(reading.dropped.items())
+            lines += [f"  left out {name} ({_count(count, 'record')})" for name, count in dropped]
         if verbose or not self.conversations:
             lines += [f"  {note}" for note in reading.notes]
         if logged is not None:
@@ -92,13 +90,12 @@ class FileImport:
         found = f"{reading.format}, {_count(self.conversations, 'conversation')}"
         if reading.model_calls:
             found += f", {_count(reading.model_calls, 'model call')}"
-        pieces = [found]
         if self.logged is not None and self.conversations:
             updated = f"updated {self.logged.updated}, " if self.logged.updated else ""
-            pieces.append(f"logged {self.logged.logged}, {updated}already there {self.logged.already_there}")
+            found += f"; logged {self.logged.logged}, {updated}already there {self.logged.already_there}"
         if reading.dropped:
-            pieces.append(f"{_count(len(reading.dropped), 'field')} left out, --verbose lists them")
-        return f"{self.file}: {'; '.join(pieces)}"
+            found += f"; {_count(len(reading.dropped), 'field')} left out, --verbose lists them"
+        return f"{self.file}: {found}"
 
 
 @dataclass
@@ -189,18 +186,10 @@ class Importing(Session):
         --------
         >>> lift.import_files("support.jsonl", prompt="Support assistant")  # doctest: +SKIP
         """
-        named = [files] if isinstance(files, str | os.PathLike) else list(files)
-        return import_files(
-            lambda: cast("Workspace", self),
-            named,
-            prompt=prompt,
-            model=model,
-            text=text,
-            format=format,
-            columns=columns,
-            roles=roles,
-            dry_run=dry_run,
-        )
+        named = [files] if isinstance(files, str | os.PathLike) else files
+        wanted: dict[str, Any] = {"prompt": prompt, "model": model, "text": text, "dry_run": dry_run}
+        reading: dict[str, Any] = {"format": format, "columns": columns, "roles": roles}
+        return import_files(lambda: cast("Workspace", self), named, **wanted, **reading)
 
 
 def import_files(
@@ -253,12 +242,11 @@ def import_files(
             one.logged = destination.log(parts)
         for line in one.lines(verbose=verbose):
             add(line)
+    about_texts = ["The files contain no conversations that could be logged."]
     if dry_run:
         about_texts = [*destination.describe(), "Nothing was logged: this was a dry run."]
     elif result.conversations or not paths:
         about_texts = destination.set_prompt_texts()
-    else:
-        about_texts = ["The files hold no conversations that could be logged."]
     for line in about_texts:
         add(line)
     result.prompts = destination.prompts

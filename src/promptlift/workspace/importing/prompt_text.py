@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from promptlift.client.api.group import given
 from promptlift.errors import NotFound, ValidationError
 from promptlift.transcripts import SystemPrompts
 from promptlift.transcripts.system_prompts import MOST_VERSIONS
@@ -147,11 +148,9 @@ class PromptText:
         main = found.main
         assert main is not None  # noqa: S101 - there are many
         _update(lift, prompt.id, main.text, None)
-        which = (
-            "the newest of them"
-            if main.conversations == 1
-            else f"the one with the most conversations ({main.conversations} of {found.conversations})"
-        )
+        which = f"the one with the most conversations ({main.conversations} of {found.conversations})"
+        if main.conversations == 1:
+            which = "the newest of them"
         line = (
             f"{self._many(found)}, too many to be versions of one text. The "
             f"text of {prompt.name!r} is {which}. Set the text before you optimize: {_how_to_set(prompt)}"
@@ -181,12 +180,9 @@ class PromptText:
         return f"{which[0].upper()}{which[1:]} begin with {len(found)} different system prompts"
 
     def _which(self, found: SystemPrompts) -> str:
-        count = found.conversations
-        return (
-            "the conversations"
-            if count >= self.conversations
-            else f"{count} of {self.conversations} conversations"
-        )
+        if found.conversations >= self.conversations:
+            return "the conversations"
+        return f"{found.conversations} of {self.conversations} conversations"
 
     @staticmethod
     def _first_days(found: SystemPrompts) -> str:
@@ -203,15 +199,12 @@ def _timed(found: SystemPrompts) -> bool:
 
 def _update(lift: Workspace, prompt_id: str, text: str, live_from: datetime | None) -> None:
     """Set a text that was in use since a time, if that fits in with the other versions."""
-    if live_from is not None:
-        try:
-            lift.client.prompts.update(prompt_id, content=text, live_from=live_from)
-        except ValidationError as error:
-            if "liveFrom" not in error.details:
-                raise
-        else:
-            return
-    lift.client.prompts.update(prompt_id, content=text)
+    try:
+        lift.client.prompts.update(prompt_id, content=text, **given(live_from=live_from))
+    except ValidationError as error:
+        if "liveFrom" not in error.details:
+            raise
+        lift.client.prompts.update(prompt_id, content=text)
 
 
 def _version_numbers(lift: Workspace, prompt_id: str) -> dict[str, int]:

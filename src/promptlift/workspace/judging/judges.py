@@ -387,10 +387,8 @@ class Judges(Room):
             )
         prompt_id = self._names.known_id(prompt)
         table = self._lift.labels(prompt_id=prompt_id) if labels is None else labels
-        given = [
-            {"conversation_id": one["conversation_id"], "completed": one["value"]}
-            for one in _answers("task_completed", table)
-        ]
+        answers = _answers("task_completed", table)
+        given = [{"conversation_id": one["conversation_id"], "completed": one["value"]} for one in answers]
         if not given:
             raise ValueError(
                 f"There are no labels of task_completed for {prompt!r} to learn from. Label at least 20 conversations: "

@@ -106,20 +106,15 @@ def sentence_of(
     circular
         Whether one judgement gave both their issues and their failures.
     """
-    parts = (
-        [f"{spending.search:,} for the {'search' if spending.searches else 'screening'}"]
-        if spending.search
-        else []
-    )
-    parts.append(f"{spending.confirmation:,} for the confirmation")
+    parts = [f"{spending.confirmation:,} for the confirmation"]
+    if spending.search:
+        parts.insert(0, f"{spending.search:,} for the {'search' if spending.searches else 'screening'}")
     cost = f"{mode.capitalize()}: at most {spending.most:,} conversations ({' and '.join(parts)})"
     if spending.verification:
         cost += f", after a win {spending.verification:,} more that verify the lift"
-    finds = (
-        "Whatever the gain, this is too little to find it with 80 %"
-        if findable is None
-        else f"A gain of {_points(findable)} or more is found with 80 %"
-    )
+    finds = "Whatever the gain, this is too little to find it with 80 %"
+    if findable is not None:
+        finds = f"A gain of {findable:.1f} point{'' if findable == 1 else 's'} or more is found with 80 %"
     too_little = findable is not None and enough is False
     could = CIRCULAR if circular and judged else _headroom(gain, judged, too_little=too_little)
     return f"{cost}. {finds}. {could}"
@@ -140,10 +135,6 @@ def _headroom(gain: tuple[float, float, float] | None, judged: int, *, too_littl
         )
     few = "; these are few, so it says little" if judged < _FEW else ""
     return f"{of}, {most}{few}."
-
-
-def _points(value: float) -> str:
-    return f"{value:.1f} point{'' if value == 1 else 's'}"
 
 
 class Planning(ConversationTables):
@@ -225,10 +216,9 @@ class Planning(ConversationTables):
         except ValueError as error:
             raise ConfigError(str(error)) from None
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
-        points, low, high = (float(whole[name]) for name in ("points", "points_low", "points_high"))
-        gain = (
-            None if not whole["total"] or any(map(math.isnan, (points, low, high))) else (points, low, high)
-        )
+        ends = (float(whole["points"]), float(whole["points_low"]), float(whole["points_high"]))
+        gain = None if not whole["total"] or any(map(math.isnan, ends)) else ends
+        points, low, high = gain or (None, None, None)
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
         enough = whole["enough"] if isinstance(whole["enough"], bool) else None
         sentence = sentence_of(
@@ -241,9 +231,8 @@ class Planning(ConversationTables):
             circular=not weighs(conversations),
         )
         search = "on" if spending.searches else "off"
-        ends = gain or (None, None, None)
         return OptimizationPlan(
-            mode, confidence, count, search, spending, findable, *ends, enough, sentence, table
+            mode, confidence, count, search, spending, findable, points, low, high, enough, sentence, table
         )
 
 

@@ -12,8 +12,7 @@ from promptlift.client.transport import Task
 from promptlift.display.verdict import STAGES
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, ServerError, UnexpectedResponse
 from promptlift.schema import endpoints
-from promptlift.schema.optimizations import Optimization
-from promptlift.workspace.reviews import UNCHANGED
+from promptlift.schema.optimizations import VERDICTS, Optimization
 from promptlift.workspace.runs import Run, part
 from promptlift.workspace.session import Session, frames
 
@@ -30,6 +29,7 @@ __all__ = ["MayBeIncomplete", "OptimizationRun", "VariantTables"]
 
 # The status of optimizations that have no variants yet.
 _WITHOUT_VARIANTS: Final = "queued"
+_UNCHANGED: Final = object()
 
 
 class MayBeIncomplete(UserWarning):
@@ -208,7 +208,7 @@ class OptimizationRun(Run[Optimization], VariantTables):
         table: pd.DataFrame = self._lift.reviews(self.id)
         return table
 
-    def mark(self, variant_id: str, *, verdict: Any = UNCHANGED, note: Any = UNCHANGED) -> VariantReview:
+    def mark(self, variant_id: str, *, verdict: Any = _UNCHANGED, note: Any = _UNCHANGED) -> VariantReview:
         """Record what you think of a variant; what is left out stays as it is.
 
         Parameters
@@ -220,8 +220,14 @@ class OptimizationRun(Run[Optimization], VariantTables):
         note
             A text, or None to remove it.
         """
-        kept: VariantReview = self._lift.reviews.mark(self.id, variant_id, verdict=verdict, note=note)
-        return kept
+        changes = {"verdict": verdict, "note": note}
+        changes = {name: value for name, value in changes.items() if value is not _UNCHANGED}
+        if changes.get("verdict") not in (None, *VERDICTS):
+            raise ConfigError(f"verdict must be one of {', '.join(VERDICTS)}, or None, not {verdict!r}.")
+        if not isinstance(changes.get("note"), str | None):
+            raise ConfigError(f"note must be a text or None, not {type(note).__name__}.")
+        self._lift.reviews.require()
+        return self.client.reviews.update(self.id, variant_id=variant_id, **changes)
 
     def apply(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.pages import list_page
@@ -28,6 +28,7 @@ class CannotTell(Exception):
     """Only a walk through the whole list can tell what differs."""
 
 
+@dataclass
 class ChangeSearch:
     """Compare what a service says now with what a snapshot knows.
 
@@ -48,23 +49,15 @@ class ChangeSearch:
         All ids, known and new, in the order of the list.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        task: Task,
-        call: Call,
-        *,
-        known: KnownConversations,
-        new: Sequence[Row],
-        order: Sequence[str],
-    ) -> None:
-        self._transport = transport
-        self._task = task
-        self._call = call
-        self._known = known
-        self._order = order
-        self._new_status = Counter(row.get("status") for row in new)
-        self._new_unjudged = sum(row.get("hasInsights") is False for row in new)
+    transport: Transport
+    task: Task
+    call: Call
+    known: KnownConversations
+    new: Sequence[Row]
+    order: Sequence[str]
+
+    def __post_init__(self) -> None:
+        self._new_status = Counter(row.get("status") for row in self.new)
         self._changed: set[str] = set()
 
     def run(self, total: int, checked_to: int) -> tuple[set[str], int]:
@@ -84,9 +77,10 @@ class ChangeSearch:
         """
         try:
             left = self._compare(
-                "status", "in_progress", self._known.of_status("in_progress"), self._new_status["in_progress"]
+                "status", "in_progress", self.known.of_status("in_progress"), self._new_status["in_progress"]
             )
-            self._compare("hasInsights", "false", self._known.unjudged(), self._new_unjudged)
+            unjudged = sum(row.get("hasInsights") is False for row in self.new)
+            self._compare("hasInsights", "false", self.known.unjudged(), unjudged)
             self._count_completed(left)
             self._look_at_place(0)
             offset = checked_to if PAGE_ROWS <= checked_to < total else PAGE_ROWS
@@ -116,26 +110,26 @@ class ChangeSearch:
     def _count_completed(self, left: int) -> None:
         """Compare the count of completed conversations; those that are no longer in progress may be among them."""
         total = self._page(self._with("status", "completed"), 1, 0).total
-        more = total - len(self._known.of_status("completed")) - self._new_status["completed"]
+        more = total - len(self.known.of_status("completed")) - self._new_status["completed"]
         if not 0 <= more <= left:
             raise CannotTell
 
     def _look_at_place(self, offset: int) -> None:
         """Compare a page with what must be there when rows came and went as it seems."""
-        page = self._page(self._call, PAGE_ROWS, offset)
+        page = self._page(self.call, PAGE_ROWS, offset)
         self._look_at(page.rows)
-        if [row["id"] for row in page.rows] != list(self._order[offset : offset + len(page.rows)]):
+        if [row["id"] for row in page.rows] != list(self.order[offset : offset + len(page.rows)]):
             raise CannotTell
 
     def _look_at(self, rows: Sequence[Row]) -> None:
         for row in rows:
-            known = self._known.hashes.get(row["id"], UNKNOWN_HASH)
+            known = self.known.hashes.get(row["id"], UNKNOWN_HASH)
             if known not in (UNKNOWN_HASH, list_hash(row)):
                 self._changed.add(row["id"])
 
     def _with(self, name: str, value: str) -> Call:
-        return replace(self._call, query={**self._call.query, name: value})
+        return replace(self.call, query={**self.call.query, name: value})
 
     def _page(self, call: Call, limit: int, offset: int) -> ListPage:
         asked = call.page(limit, offset)
-        return list_page(self._transport.send(asked, self._task).data, asked)
+        return list_page(self.transport.send(asked, self.task).data, asked)

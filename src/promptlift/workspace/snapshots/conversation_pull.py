@@ -54,6 +54,7 @@ class Found:
     dropped: int
 
 
+@dataclass
 class ConversationPull:
     """Read conversations into a staging area.
 
@@ -82,41 +83,32 @@ class ConversationPull:
         Whether the list brought insights and content; ``None`` where no row was seen.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        task: Task,
-        *,
-        staging: Staging,
-        known: KnownConversations,
-        wanted: Wanted,
-        prompt_id: str | None,
-        state: Row,
-        progress: Progress,
-    ) -> None:
-        self._transport = transport
-        self._task = task
-        self._staging = staging
-        self._known = known
-        self._wanted = wanted
-        self._prompt_id = prompt_id
-        self._progress = progress
+    transport: Transport
+    task: Task
+    staging: Staging
+    known: KnownConversations
+    wanted: Wanted
+    prompt_id: str | None
+    state: Row
+    progress: Progress
+
+    def __post_init__(self) -> None:
         self._hashes: dict[str, int] = {}
         self._new: dict[str, Row] = {}
-        self.state: Row = {"limit": PAGE_ROWS, "checked_to": 0, **state}
+        self.state = {"limit": PAGE_ROWS, "checked_to": 0, **self.state}
         self.insights_listed: bool | None = None
-        self.content_listed: bool | None = staging.state.get("content_listed")
+        self.content_listed: bool | None = self.staging.state.get("content_listed")
 
     def first(self) -> Found:
         """Read everything, from where an earlier attempt ended."""
-        noted = self._staging.state
+        noted = self.staging.state
         walk = Walk()
         resumed = "total" in noted
         if resumed:
-            walk = Walk.resumed(self._staging.ids(), total=noted["total"], limit=noted["limit"])
+            walk = Walk.resumed(self.staging.ids(), total=noted["total"], limit=noted["limit"])
         walk.as_of = noted.get("as_of")
         read = self._read_list(walk, note=True)
-        order = self._staging.ids()
+        order = self.staging.ids()
         if resumed and (walk.gone or not self._begins_with(order)):
             # Rows came or went since the earlier attempt staged its own; the whole list says which.
             return self.everything()
@@ -125,14 +117,14 @@ class ConversationPull:
     def _begins_with(self, order: list[str]) -> bool:
         """Return whether the list begins with these rows: those that came while as many went do not change the count."""
         call = self._reader().call(with_details=False).page(PAGE_ROWS, 0)
-        page = list_page(self._transport.send(call, self._task).data, call)
+        page = list_page(self.transport.send(call, self.task).data, call)
         return [row["id"] for row in page.rows] == order[: len(page.rows)]
 
     def changed(self) -> Found:
         """Read what is new, different or deleted, in as few requests as the service allows."""
         if self.state.get("as_of"):
             return self.as_listed()
-        listed = self._known.in_order()
+        listed = self.known.in_order()
         walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
         read = self._read_list(walk)
         if walk.as_of is not None:
@@ -162,12 +154,12 @@ class ConversationPull:
 
         def differs(row: Row) -> bool:
             seen.append(row["id"])
-            return not only_different or self._known.hashes.get(row["id"]) != self._hashes[row["id"]]
+            return not only_different or self.known.hashes.get(row["id"]) != self._hashes[row["id"]]
 
         walk = Walk()
         read = self._read_list(walk, differs)
         order = [*(one for one in seen if one in walk.late), *(one for one in seen if one not in walk.late)]
-        return Found(walk.total, order, set(self._known.hashes) - set(seen), set(seen), read.dropped)
+        return Found(walk.total, order, set(self.known.hashes) - set(seen), set(seen), read.dropped)
 
     # a service that knows when rows changed
 
@@ -177,12 +169,12 @@ class ConversationPull:
         read = self._read_list(walk, since=as_of)
         if walk.as_of is None:
             return None  # it did once
-        asked = {"deleted_since": as_of, "prompt_id": self._prompt_id}
-        call = Call.to(endpoints.CONVERSATIONS_DELETED, self._transport.config.scheme, query=asked)
-        gone = {row["id"] for row in read_list(self._transport, call, task=self._task).rows}
+        asked = {"deleted_since": as_of, "prompt_id": self.prompt_id}
+        call = Call.to(endpoints.CONVERSATIONS_DELETED, self.transport.config.scheme, query=asked)
+        gone = {row["id"] for row in read_list(self.transport, call, task=self.task).rows}
         total = self._count()
-        deleted = gone & self._known.hashes.keys()
-        order = [*(one for one in self._new if one not in self._known), *self._known.in_order()]
+        deleted = gone & self.known.hashes.keys()
+        order = [*(one for one in self._new if one not in self.known), *self.known.in_order()]
         if len({*order}) - len(gone & {*order}) != total:
             return None
         self.state |= {"as_of": walk.as_of, "total": total}
@@ -190,35 +182,29 @@ class ConversationPull:
 
     def _count(self) -> int:
         call = self._reader().call(with_details=False).page(1, 0)
-        total: int = self._transport.send(call, self._task).data["pagination"]["total"]
+        total: int = self.transport.send(call, self.task).data["pagination"]["total"]
         return total
 
     # any other
 
     def _take_changed(self, order: list[str], total: int) -> bool:
         """Stage what differs, and return whether that could be told without a walk through the list."""
-        search = ChangeSearch(
-            self._transport,
-            self._task,
-            self._reader().call(),
-            known=self._known,
-            new=list(self._new.values()),
-            order=order,
-        )
+        call, new = self._reader().call(), [*self._new.values()]
+        search = ChangeSearch(self.transport, self.task, call, self.known, new, order)
         try:
             changed, self.state["checked_to"] = search.run(total, self.state["checked_to"])
         except CannotTell:
             return False
         if changed:
             # One by one a conversation comes with its content, wanted or not.
-            whole = replace(self._wanted, insights=True, content=True)
+            whole = replace(self.wanted, insights=True, content=True)
             for row in self._reader(whole).read_named(sorted(changed)).rows:
-                self._staging.add(StagedRow(row, UNKNOWN_HASH, 0))
+                self.staging.add(StagedRow(row, UNKNOWN_HASH, 0))
         return True
 
     def _reader(self, wanted: Wanted | None = None, **more: Any) -> ConversationRead:
         return ConversationRead(
-            self._transport, wanted or self._wanted, prompt_id=self._prompt_id, task=self._task, **more
+            self.transport, wanted or self.wanted, prompt_id=self.prompt_id, task=self.task, **more
         )
 
     def _read_list(
@@ -229,7 +215,7 @@ class ConversationPull:
         since: str = _FROM_THE_BEGINNING,
         note: bool = False,
     ) -> RowsRead:
-        staging = self._staging
+        staging = self.staging
         attempt = staging.state["attempts"]
 
         def keep(row: Row) -> bool:
@@ -241,7 +227,7 @@ class ConversationPull:
             if (fetched := staging.saved(one, self._hashes[one])) is not None:
                 # By an attempt that failed; the list says the same of it still.
                 row |= {name: value for name, value in fetched.items() if name not in row}
-            if one not in self._known:
+            if one not in self.known:
                 self._new[one] = {name: row.get(name) for name in ("id", "status", "hasInsights")}
             return differs is None or differs(row)
 
@@ -258,7 +244,7 @@ class ConversationPull:
             on_part=stage,
             on_details=lambda row: staging.save(row, self._hashes[row["id"]]),
             part_rows=1,
-            progress=self._progress,
+            progress=self.progress,
             updated_since=since,
         )
         read = reader.run()

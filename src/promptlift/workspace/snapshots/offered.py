@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 VERDICT_COLUMNS: Final = tuple(column for column in VERDICTS if column.name != "prompt")
 
 
+@dataclass
 class OfferedPull:
     """Ask for what not every service has, and remember what it does not have.
 
@@ -50,21 +52,12 @@ class OfferedPull:
         Whether to ask again for what was missing.
     """
 
-    def __init__(
-        self,
-        transport: Transport,
-        task: Task,
-        *,
-        old: Snapshot | None,
-        noted: Row,
-        prompt_id: str | None,
-        everything: bool,
-    ) -> None:
-        self._transport, self._task = transport, task
-        self._old = old
-        self._noted = noted
-        self._prompt_id = prompt_id
-        self._everything = everything
+    transport: Transport
+    task: Task
+    old: Snapshot | None
+    noted: Row
+    prompt_id: str | None
+    everything: bool
 
     def write_labels(self, state: NextState, deleted: set[str]) -> None:
         """Write all labels that the service stores, because they can be changed and removed.
@@ -81,10 +74,10 @@ class OfferedPull:
         UnexpectedResponse
             A service that has labels answers something else.
         """
-        labels = [] if self._old is None else records_of(self._old.read("labels", ["record"]))
+        labels = [] if self.old is None else records_of(self.old.read("labels", ["record"]))
         if self._asks("labels"):
             with self._remembered("labels"):
-                labels = self._list(endpoints.LABELS_LIST, filters={"prompt_id": self._prompt_id})
+                labels = self._list(endpoints.LABELS_LIST, filters={"prompt_id": self.prompt_id})
         kept = [row for row in labels if row["conversationId"] not in deleted]
         state.set_table("labels", records_table(kept, arrow_table(frames.labels_table(kept)[0], LABELS)))
 
@@ -119,8 +112,8 @@ class OfferedPull:
 
     def _asks(self, what: str) -> bool:
         # unspecified: only a service that says what changed stores any; one that had none is not asked again.
-        had_none = self._noted.get(f"keeps_{what}") is False
-        return bool(self._noted.get("as_of")) and (self._everything or not had_none)
+        had_none = self.noted.get(f"keeps_{what}") is False
+        return bool(self.noted.get("as_of")) and (self.everything or not had_none)
 
     @contextlib.contextmanager
     def _remembered(self, what: str) -> Iterator[None]:
@@ -132,15 +125,15 @@ class OfferedPull:
         try:
             yield
         except (NotFound, UnexpectedResponse) as error:
-            if isinstance(error, UnexpectedResponse) and self._noted.get(key):
+            if isinstance(error, UnexpectedResponse) and self.noted.get(key):
                 raise
-            self._noted[key] = False
+            self.noted[key] = False
         else:
-            self._noted[key] = True
+            self.noted[key] = True
 
     def _write_verdicts(self, state: NextState, changed: set[str]) -> int:
-        before = {} if self._everything else self._noted.get("verdicts_counted") or {}
-        old = None if self._old is None else self._old.read("verdicts")
+        before = {} if self.everything else self.noted.get("verdicts_counted") or {}
+        old = None if self.old is None else self.old.read("verdicts")
         stored = _verdicts_table("", []) if old is None else old
         versions = self._versions()
         counted, tables, again = {}, [], False
@@ -148,7 +141,7 @@ class OfferedPull:
             key = f"{row['id']}:{row['version']}"
             is_judge = pc.equal(stored["judge_id"], row["id"])
             verdicts = stored.filter(pc.and_(is_judge, pc.equal(stored["judge_version"], row["version"])))
-            filters = {"version": row["version"], "prompt_id": self._prompt_id}
+            filters = {"version": row["version"], "prompt_id": self.prompt_id}
             try:
                 # The verdicts, and these with the failed attempts.
                 one = self._page(endpoints.JUDGES_VERDICTS, row["id"], 1, 0, **filters)
@@ -168,7 +161,7 @@ class OfferedPull:
                 months = pc.strftime(rows["started_at"], "%Y-%m").to_pylist()
                 ids = rows["conversation_id"].to_pylist()
                 state.add("verdicts", rows, dict(zip(ids, months, strict=True)))
-        self._noted["verdicts_counted"] = counted
+        self.noted["verdicts_counted"] = counted
         return sum(map(len, tables))
 
     def _versions(self) -> list[Row]:
@@ -192,18 +185,18 @@ class OfferedPull:
                 return rows
 
     def _page(self, endpoint: Endpoint[Any], judge_id: str, limit: int, offset: int, **query: Any) -> Any:
-        call = Call.to(endpoint, self._transport.config.scheme, judge_id, query=query).page(limit, offset)
-        return list_page(self._transport.send(call, self._task).data, call)
+        call = Call.to(endpoint, self.transport.config.scheme, judge_id, query=query).page(limit, offset)
+        return list_page(self.transport.send(call, self.task).data, call)
 
     def _list(
         self, endpoint: Endpoint[Any], judge_id: str | None = None, filters: Row | None = None
     ) -> list[Row]:
         """Read a list that may be missing, which ends only this read and not the task."""
-        own = Task(policy=self._task.policy)
+        own = Task(policy=self.task.policy)
         try:
-            return read_offered(self._transport, endpoint, judge_id, filters=filters, task=own).rows
+            return read_offered(self.transport, endpoint, judge_id, filters=filters, task=own).rows
         finally:
-            self._task.requests += own.requests
+            self.task.requests += own.requests
 
 
 def _verdicts_table(judge_id: str, rows: list[Row]) -> pa.Table:

@@ -141,7 +141,7 @@ class Pull:
         content = self._options.content
         if old is not None and _has_rows(old):
             content = old.manifest.content
-        key = {"service": service, "prompt_id": self._options.prompt_id, "content": content}
+        key: Row = {"service": service, "prompt_id": self._options.prompt_id, "content": content}
         key |= {"everything": self._options.everything, "pull": 0 if old is None else old.manifest.pulls}
         staging = Staging(self._location, key)
         staging.note(attempts=1 + staging.state.get("attempts", 0))
