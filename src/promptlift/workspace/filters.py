@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import operator
@@ -188,10 +189,10 @@ def _equals(column: pd.Series[Any], value: Any) -> pd.Series[Any]:
         return column.isna()
     if column.dtype.kind == "M":
         value = _time(value, str(column.name))
-    try:
-        return (column == value).fillna(value=False).astype(bool)
-    except (TypeError, ValueError):  # a value that the column's type cannot hold
-        return column.isna() & column.notna()
+    same: pd.Series[Any] = column.isna() & column.notna()
+    with contextlib.suppress(TypeError, ValueError):  # a value that the column's type cannot hold
+        same = (column == value).fillna(value=False).astype(bool)
+    return same
 
 
 def _no_such_value(column: pd.Series[Any], name: str, absent: list[Any], *, lists: bool) -> str:
