@@ -111,7 +111,7 @@ def test_a_learned_judge_judges_what_is_there_and_what_comes_and_is_taken_away(l
     # Others come than were labelled, fewer than came before them.
     strange = [
         {"messages": [{"role": "user", "content": "Hallo, wo ist mein Paket?"}] * 9, "source_id": f"s{at}"}
-        for at in range(60)
+        for at in range(100)
     ]
     lift.log(strange, prompt_id=prompt.id)
     wait_for_insights(lift, [prompt.id], progress=False)
