@@ -13,40 +13,31 @@ def edit(number, operation, text="", anchor=""):
     return CandidateEdit(f"e{number}", operation, anchor, text, "It fails.", "Nothing is said of it.")
 
 
-@pytest.mark.parametrize(
-    ("new", "expected"),
-    [
+def test_each_operation():
+    for new, expected in (
         (edit(1, "add", "Ask first."), "You help.\nNever lie.\nBe brief.\nAsk first."),
         (edit(1, "add", "Ask first.", "You help."), "You help.\nAsk first.\nNever lie.\nBe brief."),
         (edit(1, "add", "gladly", "You help"), "You help gladly.\nNever lie.\nBe brief."),
         (edit(1, "replace", "Be thorough.", "Be brief."), "You help.\nNever lie.\nBe thorough."),
-        (
-            edit(1, "replace", "Be brief. Ask first.", "Be brief."),
-            "You help.\nNever lie.\nBe brief.\nAsk first.",
-        ),
+        (edit(1, "replace", "Be brief. Ask first.", "Be brief."), f"{ORIGINAL}\nAsk first."),
         (edit(1, "delete", "", "Be brief."), "You help.\nNever lie.\n"),
-    ],
-)
-def test_each_operation(new, expected):
-    joined = join(ORIGINAL, [], new)
-    assert joined.problem is None
-    assert assemble(ORIGINAL, joined.edits) == expected
+    ):
+        joined = join(ORIGINAL, [], new)
+        assert joined.problem is None
+        assert assemble(ORIGINAL, joined.edits) == expected
 
 
-@pytest.mark.parametrize(
-    ("new", "problem"),
-    [
+def test_an_edit_that_does_not_fit_is_refused_with_a_reason():
+    for new, problem in (
         (edit(1, "rewrite", "Anything."), "none of add"),
         (edit(1, "add", "  "), "no text"),
         (edit(1, "replace", "x", "Not there."), "is not in the prompt"),
         (edit(1, "delete", "", ""), "is not in the prompt"),
         (edit(1, "replace", "Be brief.", "Be brief."), "changes nothing"),
-    ],
-)
-def test_an_edit_that_does_not_fit_is_refused_with_a_reason(new, problem):
-    joined = join(ORIGINAL, [], new)
-    assert joined.edits == ()
-    assert problem in joined.problem
+    ):
+        joined = join(ORIGINAL, [], new)
+        assert joined.edits == ()
+        assert problem in joined.problem
 
 
 @pytest.mark.parametrize("text", ["Never lie.", "never  LIE.", "Ask for the number."])
