@@ -302,3 +302,29 @@ def test_a_deleted_prompt_is_not_watched(world, auto):
     watch.check(world.database, row)
     assert look(world) == 0
     assert verdicts(world) == []
+
+
+@pytest.mark.slow
+def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
+    """Half of the conversations completed their task before and for a long time after; then 22 % do."""
+    world.log(200, failed=100, at=world.started)
+    optimization_id = world.optimization(AT_ONCE)
+    for number in range(2):
+        # Failed ones come first in a log: one short log after another keeps the rate even.
+        for part in range(10):
+            world.log(6, failed=3, at=later(10 * number) + 10 * part)
+        look(world)
+    assert world.deployment(optimization_id)["verification"] == "not_fixed"
+    assert world.deployment(optimization_id)["state"] == "live"
+    for number in range(2):
+        for part in range(10):
+            world.log(9, failed=7, at=later(1_000 + number) + 10 * part)
+        look(world)
+    found = world.deployment(optimization_id)
+    assert (found["state"], found["verification"]) == ("rolled_back", "not_fixed")
+    assert found["reason"].startswith(
+        "Rolled back. Worse in production than before the change: task completion fell from 50.0 % to 2"
+    )
+    assert world.text == ORIGINAL
+    assert verdicts(world) == ["deployment.not_fixed"]
+    assert world.events()[-1][1]["updateType"] == "rollback"

@@ -82,3 +82,18 @@ def test_names_do_not_reach_the_writer_and_what_it_copies_all_the_same_is_asked_
     (note,) = [one for one in warnings if "could be tested" in one]
     assert "Only 1 of 2 variants could be tested" in note
     assert "5 or more words in a row from logged conversations" in note
+
+
+def test_a_rehearsal_keeps_out_what_was_said_too(begin):
+    caller = begin(None)
+    caller.settings(**SMALL)
+    prompt_id = caller.prompt()
+    talk = f"{TALK}\nUser: Notice how the person feels. Say so plainly and offer the nearest thing that is."
+    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": talk}, expect=201)
+    made = caller.start(prompt_id, mode="exploratory", variantCount=5)
+    found = caller.ended(made["id"])
+    assert found["status"] == "completed", found["failure"]
+    words = LoggedWords([PROMPT, "Find parcels"], [talk])
+    texts = [one["content"] for one in caller.variants(made["id"])]
+    assert len(texts) >= 2
+    assert all(words.repeated(text).problems() == [] for text in texts)

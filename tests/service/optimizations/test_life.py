@@ -282,3 +282,21 @@ def test_the_end_of_a_verification_before_its_time_does_not_cost_the_winner(begi
     assert any(one.startswith(said[end]) for one in results["warnings"])
     applied = caller.ask("POST", f"/optimizations/{made['id']}/apply")
     assert applied["appliedVariantId"] == results["winningVariantId"]
+
+
+def test_the_same_seed_and_answers_give_the_same_result_and_another_seed_another(begin):
+    caller = begin(AnsweringModel())
+    caller.settings(**SMALL)
+    prompt_id = caller.prompt()
+    runs = [caller.ended(caller.start(prompt_id, variantCount=2, seed=seed)["id"]) for seed in (3, 3, 4)]
+    told = [
+        [
+            (one["cell"], one["variantNumber"], one["persona"], one["scenario"], one["taskCompleted"])
+            for one in caller.simulations(run["id"])
+        ]
+        for run in runs
+    ]
+    assert told[0] == told[1]
+    assert told[0] != told[2]
+    assert runs[0]["results"]["trace"] == runs[1]["results"]["trace"]
+    assert runs[0]["results"]["pairs"] == runs[1]["results"]["pairs"]
