@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.net.client import GuardedReply, NoAnswer, Sent
-from promptlift.service.store import accounts, events, tables, webhooks, workers
-from promptlift.service.webhooks.deliveries import Sender
+from promptlift.service.store import accounts, events, tables, workers
+from promptlift.service.webhooks.deliveries import Deliveries, Sender
 from promptlift.service.webhooks.signing import Secrets
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ class Subscribed:
 
     def __post_init__(self) -> None:
         self.net = ScriptedNet(lambda: self.now)
-        self.sender = Sender(self.database, self.net, self.secrets, now=lambda: self.now)
-        self.leases = webhooks.leases(key_id=self.secrets.key_id)
+        sender = Sender(self.database, self.net, self.secrets, now=lambda: self.now)
+        self.deliveries = Deliveries(self.database, sender, worker=WORKER)
         with self.database.write() as connection:
             self.account = accounts.create(connection, name="n", email="e", plan="enterprise")
             workers.renew(connection, WORKER, seconds=3600)
@@ -96,14 +97,10 @@ class Subscribed:
         """Claim what is due now and send it, as the worker does; gives the ids of the events that were sent."""
         before = len(self.net.sent)
         with self.database.write() as connection:
-            ids = self.leases.claim(connection, WORKER, limit=100, now=self.now)
+            ids = self.deliveries.leases.claim(connection, WORKER, limit=100, now=self.now)
         for webhook_id in ids:
-            try:
-                self.sender.send_due(webhook_id, WORKER, is_ending=lambda: False)
-            except LeaseLost:
-                continue
-            with self.database.write() as connection:
-                self.leases.release(connection, WORKER, [webhook_id])
+            with suppress(LeaseLost):
+                self.deliveries.work([webhook_id])
         return [event_id for _, event_id in self.net.sent[before:]]
 
     def rows(self, table: str) -> list[Any]:

@@ -195,3 +195,13 @@ def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
     world.net.answer = record_more
     assert world.work() == first
     assert world.work() == later
+
+
+@sqlite_only
+def test_after_a_stop_no_attempt_starts(world):
+    world.subscribe()
+    first, second = world.record(count=2)
+    world.net.answer = lambda _request: world.deliveries.stop() or 204
+    assert world.work() == [first]
+    world.deliveries.start()
+    assert world.work() == [second]
