@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from promptlift.schema import limits
-from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.conversations import ConversationCreate, in_requests
 from promptlift.schema.optimizations import SEED_MAX, ApplyRequest, OptimizationCreate, StopRequest
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.webhooks import Webhook, WebhookCreate
@@ -98,3 +98,13 @@ def test_a_webhook_hides_its_secret():
     )
     assert webhook.secret == "s3"
     assert "s3" not in repr(webhook)
+
+
+def test_conversations_are_sent_in_order_in_bodies_within_the_limits():
+    half = limits.BULK_BODY_BYTES // 2
+    for sizes in ([1] * (limits.BULK_ROWS + 1), [half - 1, 1, 1, half + 1, half]):
+        groups = [list(some) for some in in_requests(sizes, int)]
+        assert [one for some in groups for one in some] == sizes
+        assert all(len(some) <= limits.BULK_ROWS for some in groups)
+        assert all(sum(some) <= half or len(some) == 1 for some in groups)
+    assert [len(some) for some in groups] == [2, 1, 1, 1]
