@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.judge import InsightJudge, JudgeFailed, Judgement
-from promptlift.service.insights.lexicon.judge import SUMMARY_CHARS, LexiconJudge, read_conversation
+from promptlift.service.insights.lexicon.judge import (
+    SUMMARY_CHARS,
+    LexiconJudge,
+    read_conversation,
+    request_of,
+)
 from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
 
 JUDGE: InsightJudge = LexiconJudge()
@@ -94,6 +99,12 @@ def test_what_is_denied_is_no_sign():
         talk_of("Hi", "I cannot do that. I will connect you with a colleague.", "OK then")
     )
     assert read_conversation(talk_of("Hi", "Hello", "That is not perfect", "Hm")).signals.solved is None
+
+
+@pytest.mark.parametrize(("first", "asked"), [("Hello, dear team!", 1), ("Where is my parcel?", 0)])
+def test_a_greeting_is_not_what_was_asked_for(first, asked):
+    said = (first, "Yes?", "I want my money back")
+    assert request_of(read_turns(talk_of(*said))) == said[2 * asked]
 
 
 def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
