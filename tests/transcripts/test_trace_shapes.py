@@ -79,6 +79,18 @@ def test_the_artifact_of_a_trace_of_mlflow_is_read_alone(written, said):
     assert (reading.format, found.source_id, found.title, said(found)) == ("mlflow", "tr-1", "support", SAID)
 
 
+def test_a_trace_of_mlflow_without_a_model_call_is_a_conversation(written, said):
+    run_alone = {**MLFLOW_3, "data": {"spans": SPANS[:1]}}
+    without_spans = {**MLFLOW_2, "data": {**MLFLOW_2["data"], "spans": []}}
+    for trace in (run_alone, without_spans):
+        reading = transcripts.read(written("a.jsonl", [trace]))
+        (found,) = reading.conversations
+        assert said(found) == [("user", "Hi"), ("assistant", HELLO)]
+        assert (reading.format, reading.model_calls, found.source_id) == ("mlflow", 0, "s-1")
+    inner = {**MLFLOW_3, "data": {"spans": [mlflow_span(1, "CHAIN", spanInputs="Hi", spanOutputs="Hello")]}}
+    assert transcripts.read(written("a.jsonl", [inner])).conversations == []
+
+
 def test_assessments_scores_and_feedback_are_metadata(written):
     for name, key, value in (
         ("mlflow-3", "score.correct", True),

@@ -81,7 +81,9 @@ def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
     for span in spans:
         yield {**span, "of_trace": facts}
     if not spans and is_something(data.get("response")):
-        yield {"request": data.get("request"), "response": data["response"], "of_trace": facts}
+        # Both are JSON, of a text too.
+        said = {name: _value(data.get(name)) for name in ("request", "response")}
+        yield {**said, "of_trace": facts}
 
 
 def _with_attributes(span: dict[str, Any]) -> dict[str, Any]:
