@@ -94,17 +94,12 @@ def to_json(value: Any) -> bytes:
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Concatenate tables; a column that is numeric in some and text in others becomes text."""
-    kinds: dict[str, list[Any]] = {}
-    for table in tables:
-        for one in table.schema:
-            kinds.setdefault(one.name, []).append(one.type)
-    numbers = (pa.int64(), pa.float64())
-    # Equal types of lists may have different hashes.
-    mixed = {
-        name
-        for name, found in kinds.items()
-        if any(one != found[0] for one in found) and not all(one in numbers for one in found)
-    }
+    kinds: dict[str, Any] = {}
+    mixed: set[str] = set()
+    for one in (field for table in tables for field in table.schema):
+        known = kinds.setdefault(one.name, one.type)
+        if known != one.type and {known, one.type} != {pa.int64(), pa.float64()}:
+            mixed.add(one.name)
     return pa.concat_tables([_as_text(table, mixed) for table in tables], promote_options="permissive")
 
 
