@@ -377,26 +377,19 @@ def test_labels_of_unknown_chance_never_enter_beside_drawn_ones(world):
     assert found.attrs["promptlift"]["corrected"]["n_without_chance"] == 80
 
 
-def test_too_few_labels_of_one_outcome_are_refused(world):
+def test_too_few_labels_of_one_outcome_and_those_of_another_question_are_refused(world):
     table, truth, labels = world
     ids = labels["conversation_id"]
     yes, no = labels[truth[ids].to_numpy()].head(30), labels[~truth[ids].to_numpy()].head(7)
     assert refusal(table, pd.concat([yes, no])) == (
         f"Too few labels (30 completed and 7 not completed): 3 more of not completed are needed. {AT_RANDOM}"
     )
-
-
-def test_labels_of_another_question_are_refused(world):
-    table, _, labels = world
-    words = refusal(table, labels.assign(question="was polite"))
-    assert words == (
-        "The labels answer was polite, not task_completed: a rate is corrected only by labels of its own question."
-    )
-    compared = analysis.compare(table, by="prompt", labels=labels.assign(question="was polite"))
+    polite = labels.assign(question="was polite")
+    words = "The labels answer was polite, not task_completed: a rate is corrected only by labels of its own question."
+    assert refusal(table, polite) == words
+    compared, judged = (analysis.compare(table, by="prompt", labels=given) for given in (polite, None))
     assert compared["not_corrected"].tolist() == [words]
-    judged = analysis.compare(table, by="prompt")
-    for name in ("verdict", "p_holm"):
-        assert compared[name].tolist() == judged[name].tolist()
+    assert compared[["verdict", "p_holm"]].equals(judged[["verdict", "p_holm"]])
     assert compared.attrs["promptlift"]["sentences"] == judged.attrs["promptlift"]["sentences"]
     own = analysis.completion(table, labels=labels.assign(question="completed"))
     assert own["not_corrected"].tolist() == [""]
@@ -413,30 +406,17 @@ def test_a_majority_counts_and_a_tie_is_left_out(world):
     assert tied.attrs["promptlift"]["corrected"]["n_disputed"] == 40
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"value": "perhaps"}, "A label of a yes/no question is 'perhaps'"),
-        ({"chance": 0.0}, "chance must be above 0 and at most 1"),
-        ({"chance": 1.5}, "chance must be above 0 and at most 1"),
-    ],
-)
-def test_labels_that_cannot_be_read_are_refused(world, change, words):
+def test_labels_that_cannot_be_read_are_refused(world):
     table, _, labels = world
-    with pytest.raises(ValueError, match=words):
-        analysis.completion(table, labels=labels.assign(**change))
-
-
-def test_missing_columns_are_named(world):
-    table, _, labels = world
-    with pytest.raises(FrameError, match="one row per answer"):
-        analysis.completion(table, labels=labels.drop(columns="value"))
-    with pytest.raises(FrameError, match="conversation_id"):
-        analysis.completion(table.drop(columns="conversation_id"), labels=labels)
-    with pytest.raises(ValueError, match="is in the table more than once"):
-        analysis.completion(pd.concat([table, table]), labels=labels)
+    for error, words, given, said in (
+        (ValueError, "A label of a yes/no question is 'perhaps'", table, labels.assign(value="perhaps")),
+        (ValueError, "chance must be above 0 and at most 1", table, labels.assign(chance=0.0)),
+        (ValueError, "chance must be above 0 and at most 1", table, labels.assign(chance=1.5)),
+        (FrameError, "one row per answer", table, labels.drop(columns="value")),
+        (FrameError, "conversation_id", table.drop(columns="conversation_id"), labels),
+        (ValueError, "is in the table more than once", pd.concat([table, table]), labels),
+    ):
+        with pytest.raises(error, match=words):
+            analysis.completion(given, labels=said)
     with pytest.raises(ValueError, match="labels correct rates of true and false"):
         analysis.compare(table, by="prompt", outcome="sentiment_score", kind="score", labels=labels)
-
-
-# lift.compare

@@ -36,25 +36,6 @@ def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
 
 
 @given(
-    st.tuples(*[st.integers(0, 90)] * 4),
-    st.sampled_from([0.8, 0.95]),
-    st.sampled_from(["low", "moderate", "high"]),
-)
-@pytest.mark.slow
-def test_a_sentence_on_pairs_agrees_with_its_table(cells, level, mode):
-    outcomes = [(1, 1), (1, 0), (0, 1), (0, 0)]
-    items = [pair for pair, n in zip(outcomes, cells, strict=True) for _ in range(n)]
-    if not items:
-        return
-    table = pd.DataFrame(
-        [(run, i, bool(done)) for i, pair in enumerate(items) for run, done in zip("ba", pair, strict=True)],
-        columns=["run", "item", "task_completed"],
-    )
-    result = analysis.compare(table, by="run", pair="item", control="a", level=level, confidence_mode=mode)
-    check(result.attrs["promptlift"]["sentences"][0], result.to_dict("records")[0])
-
-
-@given(
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),
 )

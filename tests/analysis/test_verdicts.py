@@ -146,22 +146,19 @@ def test_every_engine_reads_the_verdict_as_the_outcome(engines, engine, use):
         assert facts.get(name) == wanted.get(name)
 
 
-def test_sentences_name_the_question_and_numbers_lead_to_their_conversations():
-    table = of_two_prompts()
+def test_sentences_name_the_question_numbers_lead_to_their_conversations_and_several_models_are_warned_of():
+    table = of_two_prompts().assign(reason="Because.", problem=None)
     table.loc[table["prompt"] == "b", "verdict"] = True
     compared = analysis.compare(table, by="prompt", control="a")
     assert "b has refund" in compared.attrs["promptlift"]["sentences"][0]
-    found = analysis.segments(table, by="prompt")
+    assert compared["warnings"].str.contains("those of 2 models of the judge").all()
+    found = analysis.segments(table)
+    assert set(found["column"]) <= {"prompt", "hour", "truth"}
     assert "prompt b has refund" in " ".join(found.attrs["promptlift"]["sentences"])
     for result, mark in ((compared, ["b"]), (found, ["prompt", "b"]), (analysis.completion(table), [])):
         rows = analysis.conversations_of(result, table, *mark)
         assert list(rows) == list(table)
         assert len(rows) == analysis.completion(table[table["prompt"] == "b"] if mark else table)["n"].iloc[0]
-
-
-def test_a_comparison_of_several_versions_or_models_warns():
-    warned = USES["compare"](of_two_prompts())["warnings"]
-    assert warned.str.contains("those of 2 models of the judge").all()
     alone = USES["compare"](of_two_prompts().drop(columns="analyser"))["warnings"]
     assert not alone.str.contains("of the judge").any()
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import pandas as pd
 
 from promptlift import frames
-from promptlift.frames.columns import InvalidCounts, read_table, series, values_of
-from promptlift.frames.layouts import CONVERSATIONS, INSIGHT_VALUES, TABLES
+from promptlift.frames.columns import InvalidCounts, read_table, series
+from promptlift.frames.layouts import TABLES
 from promptlift.schema.columns import Column, TableColumn, table_columns
 from promptlift.schema.model import ApiModel, UtcTime
 
@@ -82,21 +82,3 @@ def test_whole_numbers_stay_exact_and_others_are_missing_and_counted():
         assert [None if value is pd.NA else value for value in made] == kept
         lost = sum(one is None and value is not None for one, value in zip(kept, values, strict=True))
         assert counts.counts["one"] == lost
-
-
-def test_rows_that_lack_fields_that_others_have_are_read_like_them():
-    """Also where a row lacks the object that has the field, or has another value in its place."""
-    columns = (*CONVERSATIONS, *INSIGHT_VALUES)
-    full = {
-        **{column.path[0]: f"{column.name} of a full row" for column in columns if len(column.path) == 1},
-        "insights": {column.path[1]: column.name for column in INSIGHT_VALUES},
-    }
-    rows = [full] * 100 + [{"id": "c", "agentId": "a"}, {**full, "insights": "none"}] + [full] * 100
-    values = values_of(columns, rows)
-    for column in columns:
-        if column.path:
-            said, *lacking = (values[column.name][place] for place in (0, 100, 101))
-            assert said is not None
-            own = {"conversation_id": "c", "prompt_id": "a"}.get(column.name)
-            assert lacking == [own, None if column in INSIGHT_VALUES else said]
-            assert len(values[column.name]) == len(rows)

@@ -211,17 +211,6 @@ def test_a_text_that_is_not_known_is_missing_and_not_what_stands_in_for_it():
     assert content.tolist()[1:] == ["You help.", "Of a service that knows no mark."]
 
 
-@pytest.mark.parametrize(
-    "text", ["2026-01-02T03:04:05.1234567Z", "2026-01-02", "2026-01-02T05:04:05+02:00", "20260102T030405Z"]
-)
-def test_a_time_is_the_same_whatever_it_stands_beside(text):
-    """Columns of plain times are read in one step; one odd text among them changes no other."""
-    alone = conversations([{**ROW, "createdAt": text}])[0]["created_at"][0]
-    beside, warnings = conversations([{**ROW, "createdAt": text}, {**ROW, "createdAt": "?"}])
-    assert alone == beside["created_at"][0] == pd.to_datetime(text, utc=True).floor("us")
-    assert warnings["created_at"] == 1
-
-
 @pytest.mark.parametrize("other", [True, {"a": 1}])
 def test_one_value_of_another_type_changes_no_other(other):
     rows = [ROW, {**ROW, "llmModel": other, "insights": {**ROW["insights"], "topics": [other]}}, ROW]

@@ -289,9 +289,9 @@ def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
 
 def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], int]:
     """Return the known outcomes of a variant, and how many rows have none."""
-    values = arms.value[arms.group == place]
-    missing = np.isnan(values)
-    return values[~missing], int(missing.sum())
+    mine = arms.group == place
+    known = mine & ~np.isnan(arms.value)
+    return arms.value[known], int(mine.sum() - known.sum())
 
 
 def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:

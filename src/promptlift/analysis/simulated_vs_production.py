@@ -190,14 +190,10 @@ def _read_variants(variants: Any) -> pd.DataFrame:
         columns=named
     )
     frame = frame[frame["variant_id"].notna()].reset_index(drop=True)
-    for name in _TEXTS:
-        frame[name] = (
-            frame[name].astype("str") if name in frame else pd.Series(pd.NA, frame.index, dtype="str")
-        )
-    for name in _NUMBERS:
-        frame[name] = frame[name].astype("float64") if name in frame else np.nan
-    original = frame.get("is_original", pd.Series(data=False, index=frame.index))
-    return frame.assign(is_original=original.astype("boolean").fillna(value=False).astype(bool))
+    frame = frame.reindex(columns=[*_TEXTS, *_NUMBERS, "is_original"])
+    original = frame["is_original"].astype("boolean").fillna(value=False).astype(bool)
+    dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_NUMBERS, "float64")
+    return frame.astype(dtypes).assign(is_original=original)
 
 
 def _applies(simulated: pd.DataFrame, versions: Any, applied_at: Any) -> tuple[list[_Apply], int]:

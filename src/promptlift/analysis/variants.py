@@ -172,13 +172,7 @@ def _read(variants: Any, needed: list[str]) -> pd.DataFrame:
     require(variants, needed, of="variants")
     present = [name for name in names_of(variants) if name in _DTYPES]
     table = collect(variants, present).reset_index(drop=True)
-    columns = {}
-    for name, dtype in _DTYPES.items():
-        column = table[name] if name in table else pd.Series([None] * len(table), dtype="object")
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            column = column.astype("object")
-        columns[name] = column.astype(dtype)
-    read = pd.DataFrame(columns)
+    read = table.reindex(columns=list(_DTYPES)).astype("object").astype(_DTYPES)
     if "uncertainty_source" not in present:
         ends = read[["lift_low", "lift_high"]].notna().any(axis=1)
         read["uncertainty_source"] = np.where(ends, "service", "none")
