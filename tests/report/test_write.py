@@ -195,7 +195,8 @@ def test_a_period_leaves_the_rest_out():
     inside = table[(table["started_at"] >= "2026-03-01") & (table["started_at"] < "2026-03-06")]
     assert 0 < len(inside) < 60
     assert made.subtitle.endswith(f"{len(inside)} conversations")
-    assert ("Period", "1 Mar 2026 to 5 Mar 2026") in made.facts
+    assert [value for _, value in made.facts[:2]] == ["1 Mar 2026 to 5 Mar 2026"] * 2
+    assert [label for label, _ in made.facts[:2]] == ["Period", "Conversations"]
 
 
 @pytest.mark.parametrize(
