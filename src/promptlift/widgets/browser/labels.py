@@ -259,8 +259,7 @@ class KeptLabels(Labels):
     @property
     def learns(self) -> bool:
         """Whether a judge can learn from them: where the draw asks whether the task was completed."""
-        asks = self._plan is None or self._plan.question == COMPLETED
-        return asks and callable(getattr(getattr(self._lift, "judges", None), "learn", None))
+        return self._plan is None or self._plan.question == COMPLETED
 
     def learn(self) -> str:
         """Learn a judge of completion for each prompt, from all labels that are kept, and return what was learned."""
