@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from sqlalchemy import func, select, text
 
 from promptlift.service import clock
@@ -58,6 +60,15 @@ def test_usage_counts_in_calendar_months(filled):
         assert usage.used(connection, filled.account, "conversations", now=NOW) == 7
         assert usage.used(connection, filled.account, "conversations", now=start - 1) == 0
         assert usage.used(connection, filled.account, "tokens", now=NOW) == 9
+
+
+def test_no_request_is_lost_when_many_are_counted_at_once(filled):
+    def count(_):
+        with filled.database.write() as connection:
+            return usage.count_request(connection, filled.account, now=NOW)[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(count, range(40))) == list(range(1, 41))
 
 
 @sqlite_only
