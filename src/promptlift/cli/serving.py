@@ -56,8 +56,7 @@ def serve(
     """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
     from promptlift.cli.served import Served, plain_http, warn  # noqa: PLC0415  help needs no service
     from promptlift.local.end_when_unused import end_when_unused  # noqa: PLC0415
-    from promptlift.local.folder import DataFolder, ServiceRecord, usable  # noqa: PLC0415
-    from promptlift.local.platform import check_platform  # noqa: PLC0415
+    from promptlift.local.folder import DataFolder, ServiceRecord, check_platform, usable  # noqa: PLC0415
     from promptlift.service.settings import ServiceSettings  # noqa: PLC0415
 
     check_platform()

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import secrets
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -189,3 +190,18 @@ def usable(path: Path) -> Iterator[None]:
             f"The service cannot start with {path}: {error}. Free some space, correct the permissions, or "
             "choose another folder with data=, --data or PROMPTLIFT_DATA."
         ) from error
+
+
+def check_platform() -> None:
+    """Refuse to serve on Windows, where the service has never been tested.
+
+    Raises
+    ------
+    ServiceStartError
+        On Windows; the message explains what to do instead.
+    """
+    if sys.platform == "win32":
+        raise ServiceStartError(
+            "The embedded service needs Linux or macOS. On Windows run Python in WSL, "
+            "or connect to a service elsewhere with promptlift.connect()."
+        )

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
 from promptlift.file_lock import try_acquire
-from promptlift.local.folder import usable
-from promptlift.local.platform import check_platform
+from promptlift.local.folder import check_platform, usable
 from promptlift.local.privacy import warn_when_open
 
 if TYPE_CHECKING:
