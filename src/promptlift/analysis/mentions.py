@@ -41,7 +41,7 @@ from promptlift.analysis.reading import (
     with_provenance,
 )
 from promptlift.schema.basis import may_weigh
-from promptlift.schema.insights import SEVERITIES, issue_record
+from promptlift.schema.insights import SEVERITIES
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
@@ -325,14 +325,13 @@ def _once_a_row(found: Found) -> Found:
 
 
 def _title(item: Any) -> tuple[str, int]:
-    """Return title and severity of one issue or topic."""
-    if item is None:
-        return "", -1
-    said = issue_record(item)
-    severity = said["severity"]
-    return " ".join((said["title"] or "").split()), SEVERITIES.index(
-        severity
-    ) if severity in SEVERITIES else -1
+    """Return title and severity of one issue or topic; the API leaves the shape of an issue open."""
+    if not isinstance(item, Mapping):
+        return " ".join(str(item).split()) if item is not None else "", -1
+    title = next((item[name] for name in ("title", "issue", "name", "description") if item.get(name)), "")
+    severity = str(item.get("severity") or item.get("impact") or "").lower()
+    severity = "high" if severity == "critical" else severity
+    return " ".join(str(title).split()), SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
 def _table(
