@@ -28,7 +28,7 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES, call_of
 from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
-from promptlift.words.figures import known, signed
+from promptlift.words.figures import is_missing, known, signed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -256,7 +256,7 @@ def rows_with(table: Any, column: str, values: Sequence[Any]) -> Any:
 def distinct(table: Any, column: str) -> list[Any]:
     """Return the different values of a column, without missing ones."""
     if isinstance(table, pd.DataFrame):
-        return list(table[column].dropna().unique())
+        return [value for value in table[column].unique() if not is_missing(value)]
     return list(count_by(open_table(table), [column])[column].dropna().unique())
 
 
@@ -300,7 +300,7 @@ def count_rows(
     """
     frame, keys, sums = open_table(table), list(columns), {}
     if times:
-        frame = with_instant(frame, times, TICK).with_columns(floored(TICK, span).alias(TICK))
+        frame = floored(with_instant(frame, times, TICK), TICK, span)
         keys.append(TICK)
     if score is not None:
         frame = frame.with_columns(_value=known_number(named(score)))
@@ -375,9 +375,8 @@ def with_provenance(result: pd.DataFrame, source: Any, table: str, **facts: Any)
     is there, and true, when some of it comes from the built-in stand-in for a language model.
     """
     rehearsal = {"rehearsal": True} if is_rehearsal(source) else {}
-    analyser = _analyser(source)
-    basis = _basis(source, analyser)
-    result.attrs["promptlift"] = {"table": table, "analyser": analyser, "basis": basis, **rehearsal, **facts}
+    facts = {"analyser": _analyser(source), "basis": _basis(source), **rehearsal, **facts}
+    result.attrs["promptlift"] = {"table": table, **facts}
     return result
 
 
@@ -388,7 +387,7 @@ def basis_of(source: Any, outcome: str = "task_completed") -> Basis | None:
     the caller's.
     """
     if outcome == "task_completed":
-        return _basis(source, _analyser(source))
+        return _basis(source)
     return basis_of_analyser(_analyser(source)) if outcome in JUDGED else "outcome"
 
 
@@ -406,11 +405,11 @@ def _nullable(dtype: Any) -> Any:
     return {"b": "boolean", "i": "Int64"}.get(dtype.kind, dtype)
 
 
-def _basis(source: Any, analyser: str | None) -> Basis | None:
+def _basis(source: Any) -> Basis | None:
     if "basis" in names_of(source) and (found := weakest(map(str, distinct(source, "basis")))):
         return found
     known = facts_of(source).get("basis")
-    return known if known in BASES else basis_of_analyser(analyser)
+    return known if known in BASES else basis_of_analyser(_analyser(source))
 
 
 def is_rehearsal(source: Any) -> bool:

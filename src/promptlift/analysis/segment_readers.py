@@ -226,7 +226,7 @@ class Reader:
         for place, name in enumerate(names):
             if self._is_hour(name):
                 frame = with_instant(frame, list(self.times), BEGAN)
-                frame = frame.with_columns(floored(BEGAN, grain(self.zone, "h")).alias(BEGAN))
+                frame = floored(frame, BEGAN, grain(self.zone, "h"))
                 keys.append(BEGAN)
             elif self._kind(name).is_numeric():
                 edges[name] = self._edges(name)
