@@ -200,7 +200,7 @@ def _count_codes(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     columns = {}
     for key, different in zip(reversed(keys), reversed(values), strict=True):
         rest, place = np.divmod(rest, len(different))
-        columns[key] = pd.Series(different.take(place))
+        columns[key] = pd.Series(different.take(place), dtype=different.dtype)
     return _counted(pd.DataFrame(columns)[list(keys)], counts[found])
 
 
