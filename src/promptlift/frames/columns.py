@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,6 +26,7 @@ except ModuleNotFoundError:  # only snapshots require it; with it, tables of tex
 Row = dict[str, Any]
 
 PART_ROWS: Final = 5_000
+_CACHED_ROWS: Final = 64
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
 
@@ -81,8 +83,22 @@ _NOTHING: Final[Row] = {}
 
 
 def _taken(names: Sequence[str], objects: Sequence[Row]) -> list[list[Any]]:
-    """Extract the values of each object, one list per name."""
-    return [[one.get(name) for one in objects] for name in names]
+    """Extract the values of each object, one list per name.
+
+    All values of an object together, a few objects at a time, so that they stay in the processor's cache.
+    """
+    taken: list[list[Any]] = [[] for _ in names]
+    take = itemgetter(*names, names[0])  # always a tuple
+    for start in range(0, len(objects), _CACHED_ROWS):
+        some = objects[start : start + _CACHED_ROWS]
+        found: list[tuple[Any, ...]]
+        try:
+            found = list(map(take, some))
+        except KeyError:
+            found = [tuple(map(one.get, names)) for one in some]
+        for values, more in zip(taken, zip(*found, strict=True), strict=False):
+            values.extend(more)
+    return taken
 
 
 def _objects_at(path: tuple[str, ...], known: dict[tuple[str, ...], Sequence[Row]]) -> Sequence[Row]:
@@ -170,6 +186,9 @@ class Parts:
 
 def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     """Make one column."""
+    if values.count(None) == len(values):
+        # Many fields are always empty: without this they would take as long as the others.
+        return _nothing(dtype_of(column), len(values))
     if column.kind == "category":
         return _category(column, values, invalid)
     array, bad = _MAKERS[column.kind](values)
@@ -178,9 +197,21 @@ def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd
     return made
 
 
+def _nothing(dtype: Any, size: int) -> pd.Series[Any]:
+    """Make a column in which everything is missing."""
+    cells: Any = None if dtype != "float64" else np.nan
+    if dtype == "object":
+        cells = np.full(size, None, dtype=object)
+    made: pd.Series[Any] = pd.Series(cells, index=pd.RangeIndex(size), dtype=dtype, copy=False)
+    return made
+
+
 def _category(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     codes: dict[Any, int] = {name: code for code, name in enumerate(column.categories)} | {None: -1}
-    kept = [codes.get(value, -2) if value is None or type(value) is str else -2 for value in values]
+    if set(map(type, values)) <= _TEXT:
+        kept = [codes.get(value, -2) for value in values]
+    else:
+        kept = [codes.get(value, -2) if value is None or type(value) is str else -2 for value in values]
     found = np.array(kept, dtype=np.int8)
     invalid.counts[column.name] += int((found == -2).sum())
     found[found < 0] = -1
@@ -227,6 +258,16 @@ def _floats(values: list[Any]) -> tuple[Any, int]:
 
 def _integers(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _NUMBER)
+    if float not in set(map(type, kept)):
+        missing = np.fromiter((value is None for value in kept), np.bool_, len(kept))
+        try:
+            # Nearly always all are small integers, which need no individual check.
+            whole = np.fromiter((value or 0 for value in kept), np.int64, len(kept))
+        except OverflowError:
+            pass
+        else:
+            if not len(whole) or max(-int(whole.min()), int(whole.max())) <= _EXACT:
+                return pd.arrays.IntegerArray(whole, missing), bad
     found = [int(value) if value is not None and _is_integer(value) else None for value in kept]
     bad += sum(1 for value, one in zip(kept, found, strict=True) if one is None and value is not None)
     return pd.array(found, dtype="Int64"), bad
@@ -238,6 +279,14 @@ def _is_integer(value: float) -> bool:
 
 def _times(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
+    if pa is not None:
+        try:
+            # Three times as fast as pandas, but strict: with one unusual text pandas reads them all.
+            exact = pa.array(kept, pa.string()).cast(pa.timestamp("us", "UTC"))
+        except (pa.ArrowInvalid, UnicodeEncodeError):
+            pass
+        else:
+            return pd.DatetimeIndex(exact.to_numpy(zero_copy_only=False), tz="UTC"), bad
     given = sum(1 for value in kept if value is not None)
     # pandas also reads "now" and "today" as times.
     kept = [value if value is not None and value.strip()[:1].isdigit() else None for value in kept]
