@@ -171,7 +171,9 @@ WHOLE = OK + b"Content-Length: 2000\r\n\r\n" + b" " * 1996 + b"null"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 400
 
 
-@pytest.mark.parametrize("answer", [WHOLE, CHUNKED], ids=["body", "chunks"])
+@pytest.mark.parametrize(
+    "answer", [OK[:20] + b"X-Slow: " + b"x" * 2000, WHOLE, CHUNKED], ids=["headers", "body", "chunks"]
+)
 def test_an_answer_that_drips_is_given_up(service, answer):
     """Every byte comes well within the read timeout, and the answer would take four seconds."""
     config = configure(service.base_url, KEY)

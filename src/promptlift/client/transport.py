@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from promptlift.client.connection import Connection, ExchangeFailed, RawAnswer, tls_context
+from promptlift.client.connection import Connection, ConnectionFactory, ExchangeFailed, RawAnswer
 from promptlift.client.known_answers import KnownAnswers
 from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
@@ -205,7 +205,7 @@ class Transport:
         self.policy = policy or RetryPolicy()
         self.pace = pace or Pace()
         self._pace_lock = threading.Lock()
-        self._context = tls_context(config)
+        self._factory = ConnectionFactory(config)
         self._free: deque[Connection] = deque()
         self._reached = False
         self._known = KnownAnswers()
@@ -324,7 +324,7 @@ class Transport:
         try:
             return self._free.pop().renew()
         except IndexError:
-            return Connection(self.config, self._context)
+            return self._factory.create()
 
     def release(self, connection: Connection) -> None:
         """Make a connection available again."""
