@@ -204,7 +204,7 @@ def _count_codes(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return _counted(pd.DataFrame(columns)[list(keys)], counts[found])
 
 
-def _counted(groups: pd.DataFrame, counts: NDArray[np.int64]) -> pd.DataFrame:
+def _counted(groups: pd.DataFrame, counts: NDArray[Any]) -> pd.DataFrame:
     return pd.DataFrame({name: _plain(column) for name, column in groups.items()} | {ROWS: counts})
 
 
