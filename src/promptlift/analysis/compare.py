@@ -1,4 +1,4 @@
-"""Variants against a control, on A/B data of one's own.
+"""Variants against a control, on your own A/B data.
 
 >>> table = pd.DataFrame(
 ...     {

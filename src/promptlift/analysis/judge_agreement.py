@@ -109,7 +109,7 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
 
 
 def _of_versions(labels: Any, verdicts: Any, level: float) -> pd.DataFrame:
-    """Compare each version of a judge of one's own with the labels of its question."""
+    """Compare each version of a judge of your own with the labels of its question."""
     if not distinct(verdicts, VERSION):
         raise ValueError(
             "The judge has no verdicts yet; lift.judges.plan(name).run() puts it to conversations."

@@ -47,7 +47,7 @@ class PeriodCounts:
     groups
         The groups.
     counts
-        One row per period and group (groups of a period together), one column an outcome.
+        One row per period and group (groups of a period together), one column per outcome.
     scores
         Of the score of each period and group: how many, their sum, the sum of their squares. None when no
         score was asked for.

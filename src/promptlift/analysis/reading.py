@@ -230,7 +230,7 @@ def _text(column: str, kind: Any) -> nw.Expr:
 
 
 def _how_to_read(missing: Sequence[str], table: str) -> str:
-    """Name the call that returns missing columns, and what a table of one's own must have in them."""
+    """Name the call that returns missing columns, and what your own table must have in them."""
     known = {column.name: column for column in TABLES[table]}
     held = [f"{name} ({dtype_of(known[name])}): {known[name].meaning}" for name in missing if name in known]
     return " ".join([f"Read the table with {call_of(table)}.", *held])

@@ -1,4 +1,4 @@
-"""Verdicts of a judge of one's own, as ``lift.judges.verdicts`` gives them, read like the outcome of conversations.
+"""Verdicts of a judge of your own, as ``lift.judges.verdicts`` gives them, read like the outcome of conversations.
 
 Such a table has ``judge``, ``judge_version`` and ``verdict``, and no ``task_completed``: the verdict is the outcome, and the
 judge's name the question that labels answer. In a table that has both, such as verdicts joined to conversations, the verdict
@@ -79,7 +79,7 @@ def read_outcome(table: Any, outcome: str) -> tuple[Any, str]:
 
 
 def question_of(table: Any) -> str:
-    """Return the question that the outcome of a table answers: ``task_completed``, or the name of a judge of one's own.
+    """Return the question that the outcome of a table answers: ``task_completed``, or the name of a judge of your own.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def question_of(table: Any) -> str:
 
 
 def _is_judged(table: Any) -> bool:
-    """Return whether the outcome of a table is the verdict of a judge of one's own."""
+    """Return whether the outcome of a table is the verdict of a judge of your own."""
     names = set(names_of(table))
     return names >= _COLUMNS and not names >= {VERDICT, OUTCOME}
 
@@ -146,7 +146,7 @@ def labels_of(labels: Any, judge: str) -> tuple[list[str], list[bool]]:
 
 
 def judge_facts(table: Any) -> dict[str, Any]:
-    """Return what the attributes of a result say of a judge of one's own: verdicts of two versions or models are two judges'.
+    """Return what the attributes of a result say of a judge of your own: verdicts of two versions or models are two judges'.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def _winner(row: Any, facts: Mapping[str, Any]) -> str:
 
 
 def _where(row: Any) -> str:
-    """Return where a lift holds that is not the one on the tested mix."""
+    """Return the mix that a lift refers to, if it is not the tested one."""
     return " on the logged mix" if known(row[TESTED_LIFT["lift"]]) else ""
 
 

@@ -119,7 +119,7 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
 
 
 def _is_filled(table: pd.DataFrame) -> bool:
-    """Return whether most cells have enough pairs to be looked at; an empty table has nothing against it."""
+    """Return whether most cells have enough pairs to be shown; an empty table counts as having them."""
     fields = table[table["part"] == "field"]
     return fields.empty or bool(fields["n"].ge(theme.FEW).mean() >= 0.5)
 

@@ -62,7 +62,7 @@ def prompt_overview(
     freq, tz, level
         As for ``completion_trend``; by default days, or weeks when days have too few conversations.
     labels
-        Labels of people, as for ``analysis.prompt_overview``: the corrected rate stands beside the judge's, and the trend has
+        Labels of people, as for ``analysis.prompt_overview``: the corrected rate is shown beside the judge's, and the trend has
         both.
     top
         How many issues to show.

@@ -67,7 +67,7 @@ def write(
         with a first day is compared with the period before it.
     labels
         Labels of people, some of whose conversations were drawn at random (``analysis.label_plan``), as for
-        ``analysis.completion``. Corrected completion rates and differences then stand beside those of the judge, and
+        ``analysis.completion``. Corrected completion rates and differences are then shown beside those of the judge, and
         corrected lifts where simulated conversations are labelled (``VariantReview.label_draw``).
     clock
         Returns the time of the report; by default the current time.

@@ -57,7 +57,7 @@ class CheapestChoice:
 
 
 def choose(table: pd.DataFrame, *, reference: int | str | None, within: float) -> CheapestChoice:
-    """Return the answer that a table of arms gives, in a sentence too.
+    """Return the conclusion from a table of arms, with its sentence.
 
     Parameters
     ----------

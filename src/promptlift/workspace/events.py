@@ -30,7 +30,7 @@ class Events(Room):
     """Events of the account: ``lift.events()`` is their table, ``lift.events.watch()`` shows them as they happen."""
 
     def __call__(self, kind: str | None = None, *, newest: int | None = 1_000) -> pd.DataFrame:
-        """Return what happened, one row an event, newest first. Offered by the embedded service.
+        """Return what happened, one row per event, newest first. Offered by the embedded service.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Webhooks(Room):
         return self._table("webhooks", read)
 
     def deliveries(self, webhook_id: str) -> pd.DataFrame:
-        """Return what was sent to a webhook, one row an event, newest first. Offered by the embedded service.
+        """Return what was sent to a webhook, one row per event, newest first. Offered by the embedded service.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ def take_glance(transport: Transport, place: str) -> Glance:
     Raises
     ------
     ApiError
-        When the prompts cannot be read. An answer of a wrong shape raises whatever it leads to.
+        When the prompts cannot be read. A malformed answer may raise any other error.
     """
     until = time.monotonic() + _SECONDS
     scheme = transport.config.scheme

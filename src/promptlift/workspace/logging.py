@@ -37,7 +37,7 @@ class Logging(Session):
         ----------
         records
             Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, metadata,
-            title, input_tokens, output_tokens, cost, latency_ms, tool_calls, tool_errors, in snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
+            title, input_tokens, output_tokens, cost, latency_ms, tool_calls, tool_errors, in snake_case or camelCase); or a DataFrame with one row per conversation (``content``) or one row a
             message (``conversation_id``, ``role``, ``content``); or the result of ``transcripts.read``. ``source_id`` is
             the conversation's own id in the tool that it comes from. An iterator, such as that of
             ``transcripts.read_in_parts``, is read while its first records are logged, and never held as a whole.

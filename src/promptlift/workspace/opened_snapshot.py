@@ -137,7 +137,7 @@ class SnapshotWorkspace(Workspace):
         return self.snapshot.scan(table, engine=engine, connection=connection)
 
     def reload(self) -> None:
-        """Take the state that the last pull left, by whomever."""
+        """Move to the state of the last pull, whoever made it."""
         self.snapshot.reload()
         self._offline.forget()
         self._names.forget_list()

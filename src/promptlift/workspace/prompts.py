@@ -240,7 +240,7 @@ class Prompts(Session):
         return self._names.call(prompt_id, lambda found: self.client.agents.insights(found, days=days))
 
     def top_issues(self, prompt_id: str, days: str | int = "30") -> pd.DataFrame:
-        """Return the issues of a prompt grouped by meaning, one row a group, the most frequent first.
+        """Return the issues of a prompt grouped by meaning, one row per group, the most frequent first.
 
         :func:`promptlift.analysis.issues` counts titles as they are; this is the service's own grouping.
 
@@ -264,7 +264,7 @@ class Prompts(Session):
         return self._table("top_issues", lambda: rows, {"prompt_id": found, "days": days}, prompt_id=found)
 
     def step_failures(self, prompt_id: str) -> pd.DataFrame:
-        """Return where conversations of the last 30 days first went wrong, one row a step, most failures first.
+        """Return where conversations of the last 30 days first went wrong, one row per step, most failures first.
 
         Parameters
         ----------

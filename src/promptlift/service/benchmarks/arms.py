@@ -146,7 +146,7 @@ def _of(
 
 
 def _named_apart(arms: Sequence[BenchmarkArm]) -> list[BenchmarkArm]:
-    """Give the arms numbers and unique names, so that plots can distinguish them."""
+    """Assign numbers and unique names to the arms, so that plots can distinguish them."""
     seen: Counter[str] = Counter()
     found = []
     for number, arm in enumerate(arms):

@@ -160,7 +160,7 @@ class Sender:
                 return  # newer events are sent with those still to come
 
     def _number(self, webhook: WebhookRow, worker: str, new: Sequence[DeliveryRow]) -> None:
-        """Give each delivery that was never attempted the next `sequence`, which it keeps."""
+        """Assign the next `sequence` to each delivery that was never attempted; it keeps it."""
         if new:
             with self._database.write() as connection:
                 webhooks.number(connection, self._locked(connection, webhook, worker), new)

@@ -119,7 +119,7 @@ class Labels:
         self.save()
 
     def save(self) -> None:
-        """Save again what could not be saved.
+        """Retry saving the labels that could not be saved.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class KeptLabels(Labels):
             raise ConfigError(f"Not saved yet: {one_line(error, 300)}") from error
 
     def save(self) -> None:
-        """Save again what could not be saved.
+        """Retry saving the labels that could not be saved.
 
         Raises
         ------

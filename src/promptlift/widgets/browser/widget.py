@@ -279,7 +279,7 @@ class ConversationBrowser(TreeWidget):
     # Labels.
 
     def _questions(self) -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
-        """Return what is asked: by question its words, and of each answer the value, the words and the key."""
+        """Return the questions: the words of each, and the value, words and key of every answer."""
         plan = self._plan
         asked: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
             COMPLETED: (

@@ -1,1 +1,1 @@
-"""Judges of one's own and labels of people: made, kept and read as tables."""
+"""Your own judges and people's labels, as tables."""

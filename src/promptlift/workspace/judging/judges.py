@@ -101,7 +101,7 @@ class JudgingRun(ResumableRun[JudgeRun]):
 
 
 class Judges(Room):
-    """Judges of one's own: a yes/no question with a rubric, in versions. The embedded service keeps and runs them.
+    """Your own judges: a yes/no question with a rubric, in versions. The embedded service keeps and runs them.
 
     Parameters
     ----------
@@ -444,7 +444,7 @@ class Judges(Room):
         all_versions: bool = False,
         prompt: str | None = None,
     ) -> pd.DataFrame:
-        """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service and by snapshots.
+        """Return what a judge of your own answered, one row per conversation. Offered by the embedded service and by snapshots.
 
         The table goes where a table of conversations goes: ``analysis.completion``, ``completion_trend``, ``compare``,
         ``segments`` and ``prompt_overview`` and the plots of the first four read ``verdict`` as the outcome, ``label_plan`` draws

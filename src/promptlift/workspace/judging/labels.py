@@ -40,7 +40,7 @@ class Labels(Room):
         draw_id: str | None = None,
         optimization_id: str | None = None,
     ) -> pd.DataFrame:
-        """Return the labels that are kept, one row an answer: what ``labels=`` takes wherever numbers are corrected.
+        """Return the labels that are kept, one row per answer: what ``labels=`` takes wherever numbers are corrected.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Labels(Room):
         Parameters
         ----------
         labels
-            A table with a row an answer: conversation_id, question, value, and perhaps labeller, labelled_at, chance and
+            A table with one row per answer: conversation_id, question, value, and perhaps labeller, labelled_at, chance and
             draw_id, such as ``plan.assign(value=answers)``. Or with a column for each question, such as ``browser.labels``
             or ``lift.labels.read(file, prompt)``. An answer of yes or no may be true or false. Empty ones are left out.
         labeller

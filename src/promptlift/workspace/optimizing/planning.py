@@ -100,7 +100,7 @@ def sentence_of(
     gain
         The points of `OptimizationPlan`, with their interval; ``None`` where nothing was counted.
     enough
-        Whether that may be as large as what is found.
+        Whether the gain may be as large as the smallest one that it finds.
     judged
         Logged conversations that this rests on.
     circular

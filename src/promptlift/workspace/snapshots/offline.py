@@ -142,7 +142,7 @@ class SnapshotTransport(Transport):
 
     @cached_property
     def _judges(self) -> dict[str, list[Row]]:
-        """The versions of each judge of one's own, newest first, as the service gave them."""
+        """The versions of each of your own judges, newest first, as the service returned them."""
         found: dict[str, list[Row]] = {}
         for row in self._records("judges"):
             found.setdefault(row["id"], []).append(row)

@@ -86,7 +86,7 @@ class SnapshotTables:
     def verdicts(
         self, judge_id: str, *, version: int | None, prompt_id: str | None, filters: dict[str, Any]
     ) -> pd.DataFrame:
-        """Return the verdicts of a version of a judge of one's own; without one the newest of each conversation."""
+        """Return the verdicts of a version of a judge of your own; without one the newest of each conversation."""
         table = _or_empty(self._in_list_order(self._rows("verdicts", None, prompt_id), prompt_id))
         if table.column_names:
             wanted = pc.equal(table["judge_id"], judge_id)
