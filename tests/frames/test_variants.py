@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from promptlift import frames, stats
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.headline import headline_of, headlines_of
+from promptlift.frames.layouts import TABLES
 from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, GivenLift, bases_of
 
 
@@ -47,7 +48,7 @@ def test_dtypes_are_fixed_also_when_empty():
     for items in ([], [{"id": "o", "optimization": {}, "variants": []}], [foreign((70, None), (77, 10))]):
         frame, _, _ = frames.variants_table(items)
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
-            column.name: str(pd.Series([], dtype=dtype_of(column)).dtype) for column in frames.VARIANTS
+            column.name: str(pd.Series([], dtype=dtype_of(column)).dtype) for column in TABLES["variants"]
         }
 
 

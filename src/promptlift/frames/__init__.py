@@ -1,14 +1,9 @@
-"""Tables: the columns and dtypes of each, built from the API's decoded JSON.
-
-``personas_table`` and the like make every table of ``layouts.TABLES`` from the rows that the service sends.
-"""
+"""Tables: the columns and dtypes of each, built from the API's decoded JSON."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from promptlift.frames import layouts
 from promptlift.frames.benchmarks import benchmark_arms_table
 from promptlift.frames.columns import Parts
 from promptlift.frames.conversations.tables import (
@@ -53,14 +48,26 @@ __all__ = [
     "with_prompt_names",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Return the maker of a table, or the columns of one."""
-    table = name.removesuffix("_table")
-    if name != table and table in layouts.TABLES:
-        return partial(make_table, table)
-    if name in ("CONVERSATIONS", "INSIGHT_VALUES"):
-        return getattr(layouts, name)
-    if name.isupper() and name.lower() in layouts.TABLES:
-        return layouts.TABLES[name.lower()]
-    raise AttributeError(name)
+actions_table = partial(make_table, "actions")
+benchmarks_table = partial(make_table, "benchmarks")
+benchmark_conversations_table = partial(make_table, "benchmark_conversations")
+deliveries_table = partial(make_table, "deliveries")
+events_table = partial(make_table, "events")
+fleet_table = partial(make_table, "fleet")
+judge_runs_table = partial(make_table, "judge_runs")
+judges_table = partial(make_table, "judges")
+labels_table = partial(make_table, "labels")
+optimizations_table = partial(make_table, "optimizations")
+personas_table = partial(make_table, "personas")
+production_metrics_table = partial(make_table, "production_metrics")
+prompts_table = partial(make_table, "prompts")
+review_table = partial(make_table, "review")
+scenario_sets_table = partial(make_table, "scenario_sets")
+scenarios_table = partial(make_table, "scenarios")
+simulations_table = partial(make_table, "simulations")
+step_failures_table = partial(make_table, "step_failures")
+targets_table = partial(make_table, "targets")
+top_issues_table = partial(make_table, "top_issues")
+verdicts_table = partial(make_table, "verdicts")
+versions_table = partial(make_table, "versions")
+webhooks_table = partial(make_table, "webhooks")

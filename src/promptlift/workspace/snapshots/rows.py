@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift import frames
+from promptlift.frames import layouts
 from promptlift.frames.conversations.metadata_columns import MetadataColumns
 from promptlift.frames.conversations.tables import with_content_facts
-from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 # Names are those that prompts have when the table is read.
-CONVERSATION_COLUMNS: Final = tuple(column for column in frames.CONVERSATIONS if column.name != "prompt")
-JUDGED_COLUMNS: Final = (*CONVERSATION_COLUMNS, *frames.INSIGHT_VALUES)
+CONVERSATION_COLUMNS: Final = tuple(column for column in layouts.CONVERSATIONS if column.name != "prompt")
+JUDGED_COLUMNS: Final = (*CONVERSATION_COLUMNS, *layouts.INSIGHT_VALUES)
 MENTION_COLUMNS: Final = {
     name: tuple(column for column in columns if column.name != "prompt")
-    for name, columns in (("issues", ISSUES), ("topics", TOPICS))
+    for name, columns in (("issues", layouts.ISSUES), ("topics", layouts.TOPICS))
 }
 # Fields of a row that a column has; the others are kept as JSON, and so are metadata, whose columns have one type each.
 _KNOWN: Final = frozenset(
@@ -36,7 +36,7 @@ _KNOWN: Final = frozenset(
         *("content", "insights"),
     }
 )
-_KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in frames.INSIGHT_VALUES)
+_KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in layouts.INSIGHT_VALUES)
 
 
 def conversation_tables(
@@ -83,7 +83,7 @@ def conversation_tables(
     warnings = {"conversations": doubts}
     if content:
         said, warnings["messages"] = frames.messages_table(rows)
-        tables["messages"] = [_linked(arrow_table(said, frames.MESSAGES))]
+        tables["messages"] = [_linked(arrow_table(said, layouts.MESSAGES))]
     return tables, dict(zip(ids, months, strict=True)), warnings
 
 
@@ -141,13 +141,13 @@ def records_of(table: pa.Table | None) -> list[Row]:
 def prompts_table(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     """Make the table of prompts."""
     frame, doubts = frames.prompts_table(rows)
-    return records_table(rows, arrow_table(frame, frames.PROMPTS)), doubts
+    return records_table(rows, arrow_table(frame, layouts.PROMPTS)), doubts
 
 
 def optimizations_table(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     """Make the table of optimizations."""
     frame, doubts = frames.optimizations_table(rows)
-    table = arrow_table(frame, [column for column in frames.OPTIMIZATIONS if column.name != "prompt"])
+    table = arrow_table(frame, [column for column in layouts.OPTIMIZATIONS if column.name != "prompt"])
     return records_table(rows, table), doubts
 
 
@@ -155,7 +155,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     """Make the table of variants of optimizations: ``optimization`` and ``variants`` each."""
     frame, doubts, _ = frames.variants_table(items)
     rows = [variant for item in items for variant in item["variants"]]
-    return records_table(rows, _linked(arrow_table(frame, frames.VARIANTS))), doubts
+    return records_table(rows, _linked(arrow_table(frame, layouts.VARIANTS))), doubts
 
 
 def conversation_row(columns: Mapping[str, Any], described: Sequence[TableColumn]) -> Row:
