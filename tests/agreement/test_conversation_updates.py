@@ -12,6 +12,7 @@ import pytest
 from agreement.covered import both, both_schemes, covers, same
 from agreement.test_outbox import outbox
 from promptlift import errors
+from support.service_process import wait_until
 from support.shapes import differences
 from support.shapes.conversations import CONVERSATION_KNOWN, CONVERSATION_LISTED
 
@@ -143,3 +144,20 @@ def test_a_source_id_may_be_given_later_and_is_found_then(wire):
     wire.ask("PATCH", f"/conversations/{one}", {"content": SOLVED})
     (found,) = wire.ask("POST", path, {"sourceIds": ["s-9"]}).body["data"]
     assert found["contentHash"] == content_hash(SOLVED)
+
+
+def test_many_updates_of_one_conversation_at_once_leave_one_of_them(wire):
+    from concurrent.futures import ThreadPoolExecutor
+
+    prompt_id = wire.add_prompt()
+    one = wire.log(prompt_id, ASKED)
+    expected = {"content": SOLVED, "ifContentHash": content_hash(ASKED)}
+
+    def update(number):
+        body = {**expected, "content": f"{SOLVED}\nAssistant: {number}"}
+        return wire.ask("PATCH", f"/conversations/{one}", body).status
+
+    with ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(update, range(16)))
+    assert sorted(statuses) == [200] + [409] * 15
+    wait_until(lambda: wire.get(f"/conversations/{one}")["hasInsights"], what="judged anew")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from sqlalchemy import update
 
@@ -114,3 +116,15 @@ def test_labels_go_with_their_conversation(new_account, database):
         connection.execute(update(conversations).filter_by(id=gone).values(started_at=1))
         assert conversation_updates.delete_conversations(connection, before=2, after_seq=0)[0] == 1
     assert [one["conversationId"] for one in wire.get("/labels")["data"]] == [stays]
+
+
+def test_people_who_label_at_once_lose_nothing(new_account):
+    wire = new_account()
+    one = wire.log(wire.add_prompt())
+    bodies = [label(one, labeller=f"p{number % 4}", question=f"q{number // 4}") for number in range(16)]
+    threads = [threading.Thread(target=post, args=(wire, body)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wire.get("/labels")["pagination"]["total"] == 16

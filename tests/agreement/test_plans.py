@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -126,3 +127,12 @@ def test_the_sixty_first_request_of_a_minute_is_refused(new_account):
 def test_a_pro_plan_has_three_hundred_requests_a_minute(new_account):
     answer = new_account("pro").ask("GET", "/account")
     assert (answer.headers["x-ratelimit-limit"], answer.headers["x-ratelimit-remaining"]) == ("300", "299")
+
+
+def test_prompts_made_at_once_do_not_pass_the_quota(new_account):
+    wire = new_account("free")
+    body = {"name": "n", "content": "c", "llmModel": "gpt-4o"}
+    with ThreadPoolExecutor(12) as pool:
+        statuses = list(pool.map(lambda _: wire.ask("POST", "/prompts", body).status, range(12)))
+    assert sorted(statuses) == [201] * 5 + [429] * 7
+    assert wire.get("/usage")["prompts"]["used"] == 5

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import threading
 
 import pytest
 
 from agreement.covered import both_schemes, covers, same
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.store import accounts
-from support.deployed import TEXTS, World
+from support.deployed import ORIGINAL, TEXTS, World
 from support.shapes import differences
 from support.shapes.optimizations import ACTION, REVIEW, UNDONE
 from support.wire import Wire
@@ -186,3 +187,37 @@ def test_what_cannot_be_undone_is_refused_with_the_reason(wire, world, done):
     assert wire.ask("DELETE", root).status == 200
     answer = wire.ask("POST", f"/actions/{applied['actionId']}/undo")
     assert (answer.status, answer.error["message"]) == (404, "Prompt not found")
+
+
+def test_many_who_say_something_at_once_lose_nothing(wire, done):
+    path, variants = done
+    said = [
+        {"variantId": one, **field}
+        for one in variants
+        for field in ({"note": f"n {one}"}, {"verdict": "keep"}, {})
+    ]
+    threads = [threading.Thread(target=wire.ask, args=("PATCH", f"{path}/review", body)) for body in said]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = wire.get(f"{path}/review")["data"]
+    assert [(one["verdict"], one["note"]) for one in rows] == [("keep", f"n {one}") for one in variants]
+
+
+def test_of_many_undos_at_once_one_is_carried_out(wire, world, done):
+    applied = wire.ask("POST", f"{done[0]}/apply").body
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(wire.ask("POST", f"/actions/{applied['actionId']}/undo").status)
+        )
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [200, 409, 409, 409, 409, 409]
+    assert world.text == ORIGINAL
+    assert wire.get("/actions")["pagination"]["total"] == 2

@@ -294,3 +294,12 @@ def test_the_log_keeps_a_moderate_size(data):
     os.close(folder.open_log())
     assert folder.log.stat().st_size == 0
     assert folder.log.with_suffix(".log.1").stat().st_size == 6_000_000
+
+
+def test_a_notebook_killed_and_run_again_at_once_works(data):
+    for _ in range(3):
+        notebook = Notebook(data)
+        assert notebook.base_url()
+        notebook.kill()
+    with promptlift.local(data, progress=False) as lift:
+        assert len(lift.prompts()) == 0

@@ -127,9 +127,10 @@ def kill_at_random(world, load):
 
 def wait_for_all_work(world):
     """Wait until nothing is left to do: conversations judged, runs ended, deliveries made."""
-    world.receiver.active = False
 
     def is_done():
+        # On a slow machine all deliveries are made after the last kill.
+        world.receiver.active = not world.receiver.refused
         world.retry_now()
         judged = {row.judging for row in world.rows(tables.conversations)} == {"done"}
         runs = [*world.rows(tables.runs), *world.rows(tables.optimizations)]

@@ -59,7 +59,6 @@ def test_a_pull_to_an_address_is_the_snapshot_that_a_folder_has(tmp_path, addres
     for call in (
         lambda opened: opened.conversations(insights=True, content=True),
         lambda opened: opened.messages("p1"),
-        lambda opened: opened.topics(),
         lambda opened: opened.prompts(),
     ):
         pd.testing.assert_frame_equal(call(there), call(here))

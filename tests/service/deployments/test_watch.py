@@ -328,3 +328,27 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
     assert world.text == ORIGINAL
     assert verdicts(world) == ["deployment.not_fixed"]
     assert world.events()[-1][1]["updateType"] == "rollback"
+
+
+@pytest.mark.slow
+@both
+def test_two_watchers_say_it_once(world, auto):
+    verified(world)
+    world.log(60, failed=45, at=later(20))
+    rows = watch.due(world.database) * 6
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda row: watch.check(world.database, row), rows))
+    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
+    assert [origin for origin, _ in world.versions()] == ["created", "auto_deployed", "rolled_back"]
+
+
+def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
+    for number in range(4):
+        world.log(30, failed=11, at=later(number))
+        look(world)
+    found = world.deployment(live)
+    assert (found["state"], found["verification"]) == ("live", "not_fixed")
+    assert verdicts(world) == ["deployment.not_fixed"]
+    world.log(200, at=later(10))
+    look(world)
+    assert verdicts(world) == ["deployment.not_fixed"]
