@@ -164,6 +164,9 @@ def test_a_second_service_of_a_folder_is_refused_by_its_name_and_by_the_address_
 def test_a_public_address_says_what_plain_http_means(tmp_path):
     process, _ = first_start(tmp_path, "--host", "0.0.0.0")
     process.send_signal(signal.SIGTERM)
-    rest, _ = process.communicate(timeout=30)
+    # It comes right after the ready line, so it may be in the buffer already, which communicate() passes over.
+    with process.stdout as printed:
+        rest = printed.read()
+    process.wait(timeout=30)
     assert "over plain HTTP" in rest
     assert "TLS" in rest
