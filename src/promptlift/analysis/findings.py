@@ -415,8 +415,11 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, out
     value, *_ = ends
     shown, least, most = size_figures(*(math.nan if end is None else end for end in ends))
     rates = " and ".join(percent(x1 / n1, x0 / n0))
-    way = "more" if value is not None and value > 0 else "fewer"
-    return f"{points(shown)} {way} of {name} than of {control} {deed} ({rates}; {least} to {most})"
+    way = "more" if value is not None and value > 0 else "less"
+    return (
+        f"Conversations of {name} {deed} {points(shown)} {way} often than those of {control} "
+        f"({rates}; {least} to {most})"
+    )
 
 
 def _pooled(table: pd.DataFrame, by: str, part: str, whole: str) -> list[tuple[str, int, int]]:
