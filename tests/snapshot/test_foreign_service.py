@@ -78,7 +78,7 @@ def test_a_pull_that_failed_goes_on_where_it_was(tmp_path, honours):
         service.fault = lambda _m, _p, count: hang_up if count > whole // 2 else None
         with pytest.raises(IncompleteError, match="pull again to go on"):
             lift.pull(tmp_path / "resumed")
-        with pytest.raises(SnapshotError, match="goes on with the one that was begun"):
+        with pytest.raises(SnapshotError, match="continues the one that was begun there"):
             Snapshot(tmp_path / "resumed")
         service.fault = None
         service.seen.clear()

@@ -238,7 +238,7 @@ def load_manifest(location: Location) -> Manifest:
     except FileNotFoundError:
         raise SnapshotError(
             f"{folder} is no snapshot: it has no {MANIFEST_NAME}. lift.pull({str(folder)!r}) or `promptlift pull` makes one"
-            f"{', and goes on with the one that was begun there' if location.exists('.pull') else ''}."
+            f"{', and continues the one that was begun there' if location.exists('.pull') else ''}."
         ) from None
     try:
         data = json.loads(text)

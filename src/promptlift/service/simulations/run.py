@@ -141,7 +141,7 @@ class SimulationRun(Run):
         seed: int,
         prompt: PromptText | None = None,
     ) -> list[Scenario]:
-        """Let the model write scenarios; see ``write_scenarios``."""
+        """Return scenarios written by the model; see ``write_scenarios``."""
         return write_scenarios(
             self.tasks,
             prompt=prompt or self.prompt,

@@ -181,7 +181,7 @@ class Labels(Room):
 
     @property
     def labeller(self) -> str:
-        """Who labels where nobody says so: the user of this computer."""
+        """Name of the labeller if none is given: the user of this computer."""
         try:
             return getpass.getuser() or "unnamed"
         except (OSError, KeyError, ImportError):  # a container may have none
