@@ -100,8 +100,6 @@ def _insights(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         document = json.dumps(found, separators=(",", ":"))
         yield {
             "conversation_id": row["id"],
-            "account_id": "acc_1",
-            "id": f"ins_{row['id']}",
             "generation": 1,
             "sentiment": sentiment,
             "sentiment_score": score,
@@ -109,7 +107,6 @@ def _insights(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "basis": "model",
             "document": document,
             **conversation_counts.counted_of(document),
-            "created_at": row["started_at"],
         }
 
 

@@ -316,15 +316,12 @@ class World:
                     [
                         {
                             "conversation_id": one,
-                            "account_id": self.account,
-                            "id": new_id("ins"),
                             "generation": 1,
                             "sentiment": "positive",
                             "sentiment_score": each.sentiment,
                             "task_completed": each.completed,
                             "basis": "model",
                             "document": document,
-                            "created_at": clock.now(),
                             **conversation_counts.counted_of(document),
                         }
                         for one, each in zip(ids, logged, strict=True)

@@ -79,15 +79,12 @@ class Filled:
         rows = [
             {
                 "conversation_id": one,
-                "account_id": self.account,
-                "id": f"i-{one}",
                 "generation": 1,
                 "sentiment": "neutral",
                 "sentiment_score": 0.25,
                 "task_completed": True,
                 "basis": "model",
                 "document": document,
-                "created_at": 1,
             }
             for one in ids
         ]

@@ -194,8 +194,6 @@ class History:
         ]
         return {
             "conversation_id": row.id,
-            "account_id": row.account_id,
-            "id": f"ins_{row.id}_{chance.getrandbits(64)}",
             "generation": row.generation,
             "sentiment": chance.choice(("positive", "neutral", "negative")),
             "sentiment_score": chance.choice([-1.0, 1.0, 0.1, chance.uniform(-1, 1)]),
@@ -203,7 +201,6 @@ class History:
             "task_completed": chance.choice([True, True, False, None]),
             "basis": chance.choice(["outcome", "model", "words"]),
             "document": json.dumps({"issues": issues, "topics": chance.choice(TOPICS), "summary": "s"}),
-            "created_at": NOW,
         }
 
     def judge(self):

@@ -28,15 +28,12 @@ def claim(filled, worker, *, limit=10, now=NOW):
 def keep(filled, worker, conversation_id, *, generation=1):
     row = {
         "conversation_id": conversation_id,
-        "account_id": filled.account,
-        "id": f"ins_{conversation_id}_{generation}",
         "generation": generation,
         "sentiment": "neutral",
         "sentiment_score": 0.5,
         "task_completed": True,
         "basis": "model",
         "document": json.dumps({"summary": f"generation {generation}"}),
-        "created_at": NOW,
     }
     with filled.database.write() as connection:
         return judging.keep(connection, worker, [row]) == {conversation_id}

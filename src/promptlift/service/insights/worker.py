@@ -72,7 +72,6 @@ class _Judged:
 
     source: ToJudge
     judgement: Judgement
-    insights_id: str
     at: int
 
     def insights_of(self, analyser: str) -> Insights:
@@ -98,16 +97,14 @@ class _Judged:
         payload = {
             "conversationId": self.source.id,
             "promptId": self.source.prompt_id,
-            "insightsId": self.insights_id,
+            "insightsId": new_id("ins"),
             "summary": self.judgement.summary,
             "sentiment": self.judgement.sentiment,
         }
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-def _row_of(
-    source: ToJudge, found: Insights, learned: LearnedVerdict | None, insights_id: str, at: int
-) -> dict[str, object]:
+def _row_of(source: ToJudge, found: Insights, learned: LearnedVerdict | None) -> dict[str, object]:
     """Return the row of insights.
 
     Its verdict is the log's outcome if the prompt has a rule for it, or else that of the prompt's learned
@@ -129,15 +126,12 @@ def _row_of(
         found.model_fields_set.difference_update(("completion_chance", "completed_by"))
     return {
         "conversation_id": source.id,
-        "account_id": source.account_id,
-        "id": insights_id,
         "generation": source.generation,
         "sentiment": found.sentiment,
         "sentiment_score": found.sentiment_score,
         "task_completed": found.task_completed,
         "basis": found.basis,
         "document": found.model_dump_json(by_alias=True, exclude_unset=True),
-        "created_at": at,
     }
 
 
@@ -249,13 +243,8 @@ class InsightJobs(Kind):
 
     def _decide_again(self, rows: Sequence[ToJudge]) -> None:
         """Store the insights of conversations with their verdict by the current outcome rule or learned judge."""
-        now = clock.now()
         known = [Insights.model_validate_json(row.known or "{}") for row in rows]
-        learned = self._learned.verdicts(rows, known)
-        found = [
-            _row_of(row, insights, verdict, new_id("ins"), now)
-            for row, insights, verdict in zip(rows, known, learned, strict=True)
-        ]
+        found = list(map(_row_of, rows, known, self._learned.verdicts(rows, known)))
         with self._database.write() as connection:
             judging.keep(connection, self._worker, found)
         for row in rows:
@@ -312,7 +301,7 @@ class InsightJobs(Kind):
         judge = self._trial if any(self._model.is_trial(row.id) for row in rows) else self._judge
         for row, outcome in zip(rows, judge.judge_all(requests), strict=True):
             if isinstance(outcome, Judgement):
-                judged.append(_Judged(row, outcome, new_id("ins"), clock.now()))
+                judged.append(_Judged(row, outcome, clock.now()))
                 self._model.answered(row.id)
             elif self._ending.is_set():
                 # Its connection or process was closed, which does not count as an attempt. The row is
@@ -388,7 +377,7 @@ class InsightJobs(Kind):
         documents = [one.insights_of(self._judge.analyser) for one in judged]
         learned = self._learned.verdicts([one.source for one in judged], documents)
         rows = [
-            _row_of(one.source, document, verdict, one.insights_id, one.at)
+            _row_of(one.source, document, verdict)
             for one, document, verdict in zip(judged, documents, learned, strict=True)
         ]
         outbox = {one.source.id: one.event() for one in judged}

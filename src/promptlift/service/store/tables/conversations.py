@@ -129,8 +129,6 @@ class InsightsRow(Base):
     __tablename__ = "insights"
 
     conversation_id: Mapped[str] = reference("conversations", primary_key=True)
-    account_id: Mapped[Account]
-    id: Mapped[Id]
     generation: Mapped[Small]
     sentiment: Mapped[str]
     sentiment_score: Mapped[float]
@@ -143,7 +141,6 @@ class InsightsRow(Base):
     topic: Mapped[str | None]
     issues: Mapped[bytes]
     document: Mapped[str]
-    created_at: Mapped[int]
 
 
 class IssueNameRow(Base):
