@@ -13,7 +13,7 @@ from promptlift.service.background.kind import Kind, SingletonJob
 from promptlift.service.background.runs import Runs
 from promptlift.service.background.worker import Worker
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.store import optimizations, workers
+from promptlift.service.store import leases, optimizations
 from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.tables import optimizations as optimizations_table
 from support.databases import migrated
@@ -341,7 +341,7 @@ def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_
     with world.database.write() as connection:
         optimizations.change(connection, dead, worker="dead")
         # Renewed while the clock of the database was a day ahead.
-        workers.renew(connection, "dead", seconds=86_400)
+        leases.renew(connection, "dead", seconds=86_400)
     kind = Recorder(lambda _: end(world, dead))
     runs(kind, lease_seconds=1.0)
     wait_until(lambda: kind.worked, what="the row was taken over")

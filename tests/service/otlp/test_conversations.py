@@ -14,7 +14,7 @@ from promptlift.service.otlp import closing
 from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.otlp.decode import read_json
 from promptlift.service.otlp.receive import Received, receive
-from promptlift.service.store import prompts, traced, workers
+from promptlift.service.store import leases, prompts, traced
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import (
@@ -47,7 +47,7 @@ def close(world):
     """Close whatever is due, as the worker does."""
     kind, worker = closing_kind(world), "w"
     with world.database.write() as connection:
-        workers.renew(connection, worker, seconds=60)
+        leases.renew(connection, worker, seconds=60)
         ids = kind.leases.claim(connection, worker, limit=100, now=clock.now() + 1)
     kind.work(ids)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.store import optimizations, workers
+from promptlift.service.store import leases, optimizations
 from promptlift.service.store.leases import with_work
 from support.databases import migrated
 from support.deployed import World
@@ -40,17 +40,17 @@ def test_a_row_is_taken_once_and_the_oldest_first(database, ids):
 
 def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_others_are_not(database, ids):
     with database.write() as connection:
-        workers.renew(connection, "dead", seconds=-1)
-        workers.renew(connection, "living", seconds=60)
+        leases.renew(connection, "dead", seconds=-1)
+        leases.renew(connection, "living", seconds=60)
         LEASES.claim(connection, "dead", limit=2, now=100)
         LEASES.claim(connection, "living", limit=1, now=100)
         assert LEASES.release_orphans(connection) == 0  # nobody has said so yet
-        assert workers.remove_expired(connection, seconds=60) == 1
+        assert leases.remove_expired_workers(connection, seconds=60) == 1
         assert LEASES.release_orphans(connection) == 2
         # What nobody knows of is released too: rows of the version before.
         assert LEASES.claim(connection, "another", limit=3, now=101) == ids[:2]
         assert LEASES.release_orphans(connection) == 2
-        workers.renew(connection, "another", seconds=60)
+        leases.renew(connection, "another", seconds=60)
         assert LEASES.claim(connection, "another", limit=3, now=101) == ids[:2]
         assert LEASES.held(connection, "dead", ids) == set()
         assert LEASES.held(connection, "living", ids) == {ids[2]}
@@ -68,14 +68,14 @@ def test_what_a_worker_had_is_released_all_of_it_or_some(database, ids):
 
 def test_a_renewed_lease_lives_on_and_says_why_work_waits(database):
     with database.write() as connection:
-        workers.renew(connection, "one", seconds=-1)
-        workers.renew(connection, "one", seconds=60, problem="The model is away.")
-        workers.renew(connection, "two", seconds=60)
-        workers.renew(connection, "three", seconds=-1, problem="It died.")
-        assert workers.problems(connection) == ["The model is away."]
-        assert workers.remove_expired(connection, seconds=60) == 1
-        workers.remove(connection, "one")
-        assert workers.problems(connection) == []
+        leases.renew(connection, "one", seconds=-1)
+        leases.renew(connection, "one", seconds=60, problem="The model is away.")
+        leases.renew(connection, "two", seconds=60)
+        leases.renew(connection, "three", seconds=-1, problem="It died.")
+        assert leases.problems(connection) == ["The model is away."]
+        assert leases.remove_expired_workers(connection, seconds=60) == 1
+        leases.remove_worker(connection, "one")
+        assert leases.problems(connection) == []
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.net.client import GuardedReply, NoAnswer, Sent
-from promptlift.service.store import accounts, events, tables, workers
+from promptlift.service.store import accounts, events, leases, tables
 from promptlift.service.webhooks.deliveries import Deliveries, Sender
 from promptlift.service.webhooks.signing import Secrets
 
@@ -66,7 +66,7 @@ class Subscribed:
         self.deliveries = Deliveries(self.database, sender, worker=WORKER)
         with self.database.write() as connection:
             self.account = accounts.create(connection, name="n", email="e", plan="enterprise")
-            workers.renew(connection, WORKER, seconds=3600)
+            leases.renew(connection, WORKER, seconds=3600)
 
     def subscribe(self, *kinds: str, account: str | None = None) -> str:
         webhook_id = new_id("whk")

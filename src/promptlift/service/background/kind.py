@@ -11,12 +11,14 @@ import threading
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from promptlift.service.store import SQLAlchemyError, workers
+from promptlift.service.store import SQLAlchemyError
+from promptlift.service.store.leases import Leases
+from promptlift.service.store.tables import singleton_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from promptlift.service.store.leases import Leases, Wait
+    from promptlift.service.store.leases import Wait
 
 _LOG = logging.getLogger(__name__)
 
@@ -105,7 +107,7 @@ class SingletonJob(Kind):
     ) -> None:
         super().__init__()
         self.name = name
-        self.leases = workers.job_leases(name, wait)
+        self.leases = Leases(singleton_jobs, singleton_jobs.c.id == name, wait=wait)
         self._step = step
         self._every_seconds = every_seconds
         self._over = threading.Event()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import SQLAlchemyError, workers
+from promptlift.service.store import SQLAlchemyError, leases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -130,7 +130,7 @@ class OtherWorkers:
         while True:
             try:
                 with self._database.read() as connection:
-                    self._problem = next(iter(workers.problems(connection)), None)
+                    self._problem = next(iter(leases.problems(connection)), None)
             except SQLAlchemyError as error:
                 _LOG.warning("the state of other workers could not be read: %s", error)
             if self._ending.wait(_LOOK_SECONDS):

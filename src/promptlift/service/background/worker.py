@@ -26,8 +26,7 @@ from promptlift.service.background.runs import LeaseLost
 from promptlift.service.background.wake_ups import WakeUps
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.store import SQLAlchemyError, workers
-from promptlift.service.store.leases import with_work
+from promptlift.service.store import SQLAlchemyError, leases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -109,9 +108,9 @@ class Worker:
         self._queues = [_Queue(kind) for kind in kinds]
         with self._database.write() as connection:
             if self._database.is_sqlite:
-                workers.remove_all(connection)
-            workers.renew(connection, self.id, seconds=self._lease_seconds)
-            workers.remove_expired(connection, seconds=self._lease_seconds)
+                leases.remove_all_workers(connection)
+            leases.renew(connection, self.id, seconds=self._lease_seconds)
+            leases.remove_expired_workers(connection, seconds=self._lease_seconds)
             for kind in kinds:
                 kind.leases.release_orphans(connection)
                 kind.leases.bring_forward(connection, now=clock.now())
@@ -140,7 +139,7 @@ class Worker:
             with self._database.write() as connection:
                 for queue in self._queues:
                     queue.kind.leases.release(connection, self.id)
-                workers.remove(connection, self.id)
+                leases.remove_worker(connection, self.id)
         except SQLAlchemyError as error:
             _LOG.warning("work could not be released, others take it over when the lease expires: %s", error)
         self._wake_ups.stop()
@@ -194,10 +193,10 @@ class Worker:
             return
         problem = next(filter(None, (queue.kind.problem for queue in self._queues)), None)
         with self._database.write() as connection:
-            workers.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
+            leases.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
         self._renew_at = time.monotonic() + self._lease_seconds / _RENEWALS
         with self._database.write() as connection:
-            if workers.remove_expired(connection, seconds=self._lease_seconds):
+            if leases.remove_expired_workers(connection, seconds=self._lease_seconds):
                 for queue in self._queues:
                     queue.kind.leases.release_orphans(connection)
 
@@ -226,8 +225,8 @@ class Worker:
 
     def _claim_due(self, wanted: Sequence[tuple[_Queue, int]]) -> None:
         with self._database.read() as connection:
-            leases = [queue.kind.leases for queue, _ in wanted]
-            found = set(with_work(connection, leases, now=clock.now()))
+            looked_at = [queue.kind.leases for queue, _ in wanted]
+            found = set(leases.with_work(connection, looked_at, now=clock.now()))
         for place, (queue, places) in enumerate(wanted):
             claim = partial(self._claim, queue, places if place in found else 0)
             self._guard(claim, f"no {queue.kind.name} could be claimed")
@@ -261,7 +260,7 @@ class Worker:
             with self._database.write() as connection:
                 if not self._database.is_sqlite:
                     # In one transaction, so that no row ever belongs to a worker without a lease.
-                    workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
+                    leases.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)
         # If all places were filled there may be more rows, so poll again without gathering.

@@ -1,21 +1,26 @@
-"""The connection to the database: SQLite in WAL mode, or PostgreSQL."""
+"""The connection to the database: SQLite in WAL mode, or PostgreSQL; and the version of its tables.
+
+A new database gets the `tables`, an older one is upgraded by `migrations`: a change to `tables` also needs a
+migration.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from sqlalchemy import create_engine, event, func, select
+from sqlalchemy import create_engine, event, func, insert, inspect, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from promptlift.errors import ConfigError, MissingExtra, ServiceStartError
-from promptlift.service.store import schema
+from promptlift.service.store.tables import metadata, singleton_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from types import TracebackType
 
     from sqlalchemy import Connection, Engine
@@ -58,6 +63,17 @@ _READER_CACHE = 2_000
 _WRITER_CACHE = 32_768
 # PostgreSQL channel on which processes announce new work.
 _CHANNEL = "promptlift_work"
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+# Transcripts are most of the written data. If PostgreSQL was built without lz4, its default compression
+# stays.
+_FASTER_COMPRESSION: Final = (
+    "DO $$ BEGIN EXECUTE 'ALTER TABLE conversation_contents ALTER COLUMN content SET COMPRESSION lz4'; "
+    "EXCEPTION WHEN OTHERS THEN NULL; END $$"
+)
+# Several processes may start at once: one creates or upgrades the tables while the others wait for this lock.
+_LOCK: Final = 7265736561726368
+# Jobs that one worker at a time does for all.
+_JOBS: Final = ("watch_deployments", "clean_up", "name_issues")
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
@@ -194,10 +210,14 @@ class Database:
         ServiceStartError
             The database belongs to another version of promptlift.
         """
-        if self._is_up_to_date():
-            return
+        known = sorted(file.name.partition("_")[0] for file in (_MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+        try:
+            if self.version() == known[-1]:
+                return
+        except (DBAPIError, sqlite3.Error):  # a new database; other problems surface when it is migrated
+            pass
         with self.write() as connection:
-            schema.create_or_upgrade(connection)
+            _create_or_upgrade(connection, known)
 
     def __enter__(self) -> Self:
         return self
@@ -216,16 +236,10 @@ class Database:
             f"The database {shown} cannot be used: {' '.join(str(reason).split())}{remedy}"
         ) from error
 
-    def _is_up_to_date(self) -> bool:
-        try:
-            return self.version() == schema.newest_version()
-        except (DBAPIError, sqlite3.Error):  # a new database; other problems surface when it is migrated
-            return False
-
     def version(self) -> str | None:
         """Return the current version of the tables in the database."""
         with self.read() as connection:
-            return schema.current_version(connection)
+            return _version(connection)
 
     def size(self) -> int:
         """Return the size of the database on disk in bytes."""
@@ -254,6 +268,39 @@ class Database:
         self._writer.dispose()
         self._durable.dispose()
         self._reader.dispose()
+
+
+def _version(connection: Connection) -> str | None:
+    return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+
+
+def _create_or_upgrade(connection: Connection, known: Sequence[str]) -> None:
+    """Create the tables in a new database, or upgrade older ones from one of the known versions to the newest."""
+    # Most starts find an up-to-date database, and do not need Alembic.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    if inspect(connection).has_table("alembic_version"):
+        version = _version(connection)
+        if version not in known:
+            raise ServiceStartError(
+                f"The database was made by another version of promptlift: its tables have version {version}, and this one "
+                f"knows up to {known[-1]}. Upgrade promptlift, or choose another folder with --data or another database "
+                "with PROMPTLIFT_DATABASE_URL"
+            )
+        command.upgrade(config, "head")
+        return
+    # unspecified: tables of these names that another program made. They are left alone, and the start fails.
+    metadata.create_all(connection, checkfirst=False)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_FASTER_COMPRESSION)
+    connection.execute(insert(singleton_jobs), [{"id": name} for name in _JOBS])
+    command.stamp(config, "head")
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:

@@ -1,11 +1,28 @@
-"""Leases: which worker holds which rows of a table, and how long rows may wait."""
+"""Leases: which worker is alive, which rows it holds, and how long rows may wait.
+
+Times of workers are the database's own, so that the clocks of several machines need not agree.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, cast, func, literal, null, select, true, tuple_, union_all, update
+from sqlalchemy import (
+    BigInteger,
+    cast,
+    delete,
+    extract,
+    func,
+    insert,
+    literal,
+    null,
+    select,
+    true,
+    tuple_,
+    union_all,
+    update,
+)
 
 from promptlift.service import clock
 from promptlift.service.store.tables import workers
@@ -178,3 +195,57 @@ def with_work(connection: Connection, leases: Sequence[Leases], *, now: int) -> 
     """Return the indices of the leases with a due unclaimed row, using one statement."""
     looks = [select(literal(place)).where(one.waiting(now=now)) for place, one in enumerate(leases)]
     return list(connection.scalars(union_all(*looks)))
+
+
+# Workers
+
+
+def _now(connection: Connection) -> ColumnElement[int]:
+    if connection.dialect.name == "sqlite":
+        return literal(clock.now(), BigInteger)
+    return cast(extract("epoch", func.clock_timestamp()) * clock.SECOND, BigInteger)
+
+
+def renew(connection: Connection, worker: str, *, seconds: float, problem: str | None = None) -> None:
+    """Record a sign of life of a worker; an unknown worker is added.
+
+    Parameters
+    ----------
+    problem
+        Why rows that it could work on wait, if there is a problem.
+    """
+    values = {"lease_until": _now(connection) + round(seconds * clock.SECOND), "problem": problem}
+    found = connection.execute(update(workers).where(workers.c.id == worker).values(values)).rowcount
+    if not found:
+        connection.execute(insert(workers).values(id=worker, **values))
+
+
+def remove_worker(connection: Connection, worker: str) -> None:
+    """Remove a worker that ended; its rows must be released in the same transaction."""
+    connection.execute(delete(workers).where(workers.c.id == worker))
+
+
+def remove_expired_workers(connection: Connection, *, seconds: float) -> int:
+    """Remove the workers whose lease of this many seconds expired and return their number.
+
+    Their rows must be released in the same transaction.
+    """
+    Wait(workers.c.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
+    expired = select(workers.c.id).where(workers.c.lease_until < _now(connection))
+    ids = list(connection.scalars(expired.with_for_update(skip_locked=True)))
+    if ids:
+        connection.execute(delete(workers).where(workers.c.id.in_(ids)))
+    return len(ids)
+
+
+def remove_all_workers(connection: Connection) -> None:
+    """Remove every worker, for a database used by one process only."""
+    connection.execute(delete(workers))
+
+
+def problems(connection: Connection) -> list[str]:
+    """Return why work waits, as reported by live workers."""
+    told = select(workers.c.problem).where(
+        workers.c.problem.is_not(None), workers.c.lease_until >= _now(connection)
+    )
+    return list(connection.scalars(told.order_by(workers.c.id)))
