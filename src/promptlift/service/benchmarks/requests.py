@@ -27,7 +27,8 @@ from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, benchmarks, prompts, runs, usage
-from promptlift.service.store.tables.runs import RunRow
+from promptlift.service.store.rows import counts
+from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow
 
 if TYPE_CHECKING:
     from promptlift.schema.benchmarks import BenchmarkCreate, BulkRequest
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import BenchmarkConversationsQuery, BenchmarkQuery, BenchmarksQuery
     from promptlift.service.call import AnyCall
     from promptlift.service.store.rows import Rows
-    from promptlift.service.store.tables.runs import BenchmarkConversationRow, ScenarioSetRow
+    from promptlift.service.store.tables.runs import ScenarioSetRow
 
 # Also exact as a JavaScript number.
 _SEED_BITS: Final = 53
@@ -99,7 +100,7 @@ def page(call: Call[None, BenchmarksQuery]) -> Page[Benchmark]:
         query = query.filter_by(status=call.query.status)
     with call.read() as rows:
         found, total = runs.page(rows, query, call.query)
-        kept = benchmarks.counts(rows.core, [row.id for row in found])
+        kept = counts(rows.core, BenchmarkConversationRow.benchmark_id, [row.id for row in found])
         sets = benchmarks.sets(rows.core, list({row.subject_id for row in found}))
     data = [_with_arms(row, sets[row.subject_id], kept[row.id], only=_BRIEF) for row in found]
     return Page[Benchmark](data=data, pagination=call.query.of(total))
@@ -144,7 +145,7 @@ def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
     return _with_arms(
         row,
         benchmarks.get_set(rows.core, row.subject_id),
-        benchmarks.counts(rows.core, [row.id])[row.id],
+        rows.count(benchmarks.conversations(row.id, content=False)),
         objective=settings.objective,
         max_turns=settings.max_turns,
         prices=settings.prices,

@@ -17,6 +17,7 @@ from promptlift.service.simulations.conversation import TokenCounts
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts, runs
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import BenchmarkConversationRow
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class BenchmarkRun(SimulationRun):
 
     def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
         with self.database.read() as connection:
-            kept = benchmarks.counts(connection, [self.row.id])[self.row.id]
+            kept = Rows(connection).count(benchmarks.conversations(self.row.id, content=False))
         return kept >= len(wanted)
 
     def _cells(self) -> list[scenario_sets.FixedCell]:

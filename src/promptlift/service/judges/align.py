@@ -29,7 +29,7 @@ from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
 from promptlift.service.optimizations.logged_words import LoggedWords
-from promptlift.service.store import accounts, judges, runs, verdicts
+from promptlift.service.store import accounts, judges, runs
 from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import sign_test_p
 
@@ -286,8 +286,8 @@ class Alignment(JudgeRunner):
         self._state = _State.model_validate(self.row.state or {})
         with self.database.read() as connection:
             ids = list(self._labels)
-            self._contents = verdicts.contents(connection, self.row.account_id, ids)
-            known = verdicts.known(connection, self.judge.id, ids, self.analyser)
+            self._contents = judges.contents(connection, self.row.account_id, ids)
+            known = judges.known_verdicts(connection, self.judge.id, ids, self.analyser)
         # Deleted since the run was requested.
         self._labels = {one: value for one, value in self._labels.items() if one in self._contents}
         self._known(JudgeText.of(self.judge)).update(known)

@@ -26,7 +26,7 @@ from promptlift.service.insights.llm_judge import BUDGET_CHARS
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import ANSWER_CHARS, JudgeText
 from promptlift.service.judges.run import JudgeSettings, cost_of
-from promptlift.service.store import accounts, judges, prompts, runs, usage, verdicts
+from promptlift.service.store import accounts, judges, prompts, runs, usage
 from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def plan(call: Call[JudgeBackfillCreate]) -> JudgePlan:
         prompt_id = body.linked_id
         if prompt_id is not None and prompts.find(rows.core, call.account_id, prompt_id) is None:
             raise not_found("Prompt")
-        selected = verdicts.selected(call.account_id, prompt_id, since=body.since, until=body.until)
-        found = verdicts.measure(
+        selected = judges.selected(call.account_id, prompt_id, since=body.since, until=body.until)
+        found = judges.measure(
             rows.core, row.id, selected, most_chars=BUDGET_CHARS, limit=body.max_conversations
         )
     chars = found.chars + found.conversations * JudgeText.of(row).chars
@@ -100,7 +100,7 @@ def backfill(call: Call[JudgeBackfillCreate]) -> JudgeRun:
     )
     with call.write() as rows:
         row = versions.find(rows.core, call.caller, call.id, version=body.version, lock=True)
-        verdicts.forget_failed(rows.core, row.id)
+        judges.forget_failed(rows.core, row.id)
         return _add_run(rows, call, row, "backfill", settings)
 
 
@@ -111,7 +111,7 @@ def align(call: Call[JudgeAlignCreate]) -> JudgeRun:
     labels = {one.conversation_id: one.value for one in body.labels}
     with call.read() as rows:
         versions.find(rows.core, call.caller, call.id)
-        there = verdicts.contents(rows.core, call.account_id, list(labels))
+        there = judges.contents(rows.core, call.account_id, list(labels))
     usable = {one: value for one, value in labels.items() if one in there}
     _check_labels(usable)
     _check_model(call)
@@ -193,7 +193,7 @@ def _found(rows: Rows, call: AnyCall, *, lock: bool = False) -> RunRow:
 def _shown(rows: Rows, row: RunRow) -> JudgeRun:
     judge = judges.get(rows.core, row.subject_id)
     settings = JudgeSettings.from_wire(row.settings)
-    done, failed = verdicts.progress(rows.core, [row.id])[row.id]
+    done, failed = judges.progress(rows.core, row.id)
     if row.kind == "alignment":
         done = settings.total if row.status == "completed" else min(row.model_calls, settings.total)
     return row.shown(
@@ -236,5 +236,5 @@ def resume(call: Call) -> JudgeRun:
         row = _found(rows, call, lock=True)
         _check_model(call)
         resume_run(rows.core, call.caller, row)
-        verdicts.forget_failed(rows.core, row.subject_id)
+        judges.forget_failed(rows.core, row.subject_id)
         return _shown(rows, row)

@@ -19,15 +19,15 @@ from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.pool import side_by_side
-from promptlift.service.store import judges, verdicts
+from promptlift.service.store import judges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.calls import Calls
+    from promptlift.service.store.judges import ToAnswer
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
-    from promptlift.service.store.verdicts import ToAnswer
 
 
 PROBLEM_CHARS: Final = 1_000
@@ -195,15 +195,15 @@ class Backfill(JudgeRunner):
     def _next(self) -> Sequence[ToAnswer]:
         """Return the next conversations, up to the run's limit; empty when it is finished."""
         with self.database.read() as connection:
-            done, failed = verdicts.progress(connection, [self.row.id])[self.row.id]
+            done, failed = judges.progress(connection, self.row.id)
             most = self.asked.max_conversations
             left = BATCH if most is None else min(BATCH, most - done - failed)
             if left <= 0:
                 return []
-            selected = verdicts.selected(
+            selected = judges.selected(
                 self.row.account_id, self.asked.prompt_id, since=self.asked.since, until=self.asked.until
             )
-            return verdicts.to_judge(connection, self.judge.id, selected, limit=left)
+            return judges.to_judge(connection, self.judge.id, selected, limit=left)
 
     def _keep(self, generations: dict[str, int], tried: Sequence[Tried]) -> None:
         rows = [
@@ -224,4 +224,4 @@ class Backfill(JudgeRunner):
         with self.transaction() as connection:
             # The judge may have been deleted meanwhile, and the run with it.
             judges.get(connection, self.judge.id)
-            verdicts.keep(connection, rows)
+            judges.keep_verdicts(connection, rows)

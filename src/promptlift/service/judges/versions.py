@@ -11,9 +11,9 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers, known_model
 from promptlift.service.errors import not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, judges, verdicts
-from promptlift.service.store.rows import newest
-from promptlift.service.store.tables.runs import JudgeRow
+from promptlift.service.store import accounts, judges
+from promptlift.service.store.rows import Rows, counts, newest
+from promptlift.service.store.tables.runs import JudgeRow, VerdictRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def create(call: Call[JudgeCreate]) -> Judge:
     }
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
-        known = judges.find_named(rows.core, call.account_id, body.name)
+        known = rows.find(newest(JudgeRow, account_id=call.account_id, name=body.name).limit(1))
         if known is not None and all(getattr(known, name) == values[name] for name in _CHANGED):
             call.status = 200
             return _shown(rows.core, known)
@@ -63,7 +63,8 @@ def add_version(
         created_at=clock.moment(),
         **values,
     )
-    return judges.add(connection, row)
+    Rows(connection).insert(row)
+    return row
 
 
 @answers(endpoints.JUDGES_LIST)
@@ -128,15 +129,7 @@ def verdict_page(call: Call[None, VerdictsQuery]) -> Page[JudgeVerdict]:
     query = call.query
     with call.read() as rows:
         judge = find(rows.core, call.caller, call.id, version=query.version)
-        found, total = verdicts.page(
-            rows.core,
-            call.account_id,
-            judge_id=judge.judge_id,
-            judge_row_id=None if query.all_versions else judge.id,
-            prompt_id=query.linked_id,
-            limit=query.limit,
-            offset=query.offset,
-        )
+        found, total = judges.verdict_page(rows.core, judge, query)
     return Page[JudgeVerdict](data=found, pagination=query.of(total))
 
 
@@ -145,9 +138,11 @@ def _shown(connection: Connection, row: JudgeRow) -> Judge:
 
 
 def _all_shown(connection: Connection, rows: Sequence[JudgeRow]) -> list[Judge]:
-    counts = judges.version_counts(connection, [row.judge_id for row in rows])
-    answered = judges.verdict_counts(connection, [row.id for row in rows])
+    versions = counts(connection, JudgeRow.judge_id, [row.judge_id for row in rows])
+    verdicts = counts(
+        connection, VerdictRow.judge_row_id, [row.id for row in rows], VerdictRow.verdict.is_not(None)
+    )
     return [
-        row.shown(Judge, id=row.judge_id, versions=counts[row.judge_id], verdicts=answered[row.id])
+        row.shown(Judge, id=row.judge_id, versions=versions[row.judge_id], verdicts=verdicts[row.id])
         for row in rows
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, update
 from sqlalchemy.orm import defer
 
 from promptlift.service.store.leases import announce
@@ -42,16 +42,6 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
     connection.execute(delete(RunRow).filter_by(id=benchmark_id))
     announce(connection, RunRow.__table__)
     return True
-
-
-def counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
-    """Count the conversations of each of these benchmarks, including lost ones."""
-    found = connection.execute(
-        select(benchmark_conversations.c.benchmark_id, func.count())
-        .where(benchmark_conversations.c.benchmark_id.in_(ids))
-        .group_by(benchmark_conversations.c.benchmark_id)
-    ).all()
-    return dict.fromkeys(ids, 0) | {row[0]: int(row[1]) for row in found}
 
 
 def forget_dropped(connection: Connection, benchmark_id: str) -> None:

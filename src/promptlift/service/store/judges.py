@@ -1,26 +1,32 @@
-"""Rows of custom judges."""
+"""Custom judges: their versions, the conversations that they judge, and their verdicts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import and_, case, delete, func, insert, select, type_coerce
 
-from promptlift.service.store.leases import announce
-from promptlift.service.store.rows import Rows, newest, wanted
-from promptlift.service.store.tables import judge_verdicts, judges
+from promptlift.schema.judges import JudgeVerdict
+from promptlift.service import clock
+from promptlift.service.store.leases import announce, in_batches
+from promptlift.service.store.rows import Rows, equal, newest, wanted
+from promptlift.service.store.tables import (
+    conversation_contents,
+    conversations,
+    judge_verdicts,
+    judges,
+    prompts,
+)
+from promptlift.service.store.tables.mapping import Moment
 from promptlift.service.store.tables.runs import JudgeRow, RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Select
 
-
-def add(connection: Connection, row: JudgeRow) -> JudgeRow:
-    """Add a version of a judge and return it."""
-    Rows(connection).insert(row)
-    return row
+    from promptlift.schema.queries import VerdictsQuery
 
 
 def find(
@@ -32,11 +38,6 @@ def find(
     return Rows(connection).find(query.with_for_update() if lock else query)
 
 
-def find_named(connection: Connection, account_id: str, name: str) -> JudgeRow | None:
-    """Return the newest version of the judge with this name; ``None`` if the account has none."""
-    return Rows(connection).find(newest(JudgeRow, account_id=account_id, name=name).limit(1))
-
-
 def get(connection: Connection, row_id: str) -> JudgeRow:
     """Return one version of a judge."""
     return Rows(connection).scalars(wanted(JudgeRow, id=row_id)).one()
@@ -46,26 +47,6 @@ def newest_versions(account_id: str) -> Select[JudgeRow]:
     """Return the query for the judges of an account, each in its newest version."""
     last = select(func.max(JudgeRow.seq)).filter_by(account_id=account_id).group_by(JudgeRow.judge_id)
     return newest(JudgeRow).where(JudgeRow.seq.in_(last))
-
-
-def version_counts(connection: Connection, judge_ids: Sequence[str]) -> dict[str, int]:
-    """Count the versions of judges."""
-    rows = connection.execute(
-        select(judges.c.judge_id, func.count())
-        .where(judges.c.judge_id.in_(judge_ids))
-        .group_by(judges.c.judge_id)
-    )
-    return {row[0]: int(row[1]) for row in rows}
-
-
-def verdict_counts(connection: Connection, row_ids: Sequence[str]) -> dict[str, int]:
-    """Count the verdicts of versions of judges, without failed ones."""
-    rows = connection.execute(
-        select(judge_verdicts.c.judge_row_id, func.count())
-        .where(judge_verdicts.c.judge_row_id.in_(row_ids), judge_verdicts.c.verdict.is_not(None))
-        .group_by(judge_verdicts.c.judge_row_id)
-    )
-    return dict.fromkeys(row_ids, 0) | {row[0]: int(row[1]) for row in rows}
 
 
 def runs_of(account_id: str, judge_id: str) -> ColumnElement[bool]:
@@ -89,3 +70,239 @@ def remove(connection: Connection, account_id: str, judge_id: str) -> bool:
     connection.execute(delete(judge_verdicts).where(judge_verdicts.c.judge_row_id.in_(ids)))
     connection.execute(delete(JudgeRow).where(JudgeRow.id.in_(ids)))
     return True
+
+
+# Verdicts
+
+
+class ToAnswer(NamedTuple):
+    """A conversation to judge, with its transcript."""
+
+    id: str
+    generation: int
+    content: str
+
+
+_SHOWN = (
+    (judge_verdicts.c.judge_row_id + "." + judge_verdicts.c.conversation_id).label("id"),
+    judge_verdicts.c.conversation_id,
+    conversations.c.prompt_id,
+    conversations.c.status,
+    judges.c.name.label("judge"),
+    judges.c.version.label("judge_version"),
+    judge_verdicts.c.verdict,
+    judge_verdicts.c.reason,
+    judge_verdicts.c.analyser,
+    judge_verdicts.c.problem,
+    type_coerce(conversations.c.started_at, Moment).label("started_at"),
+    type_coerce(conversations.c.created_at, Moment).label("created_at"),
+    type_coerce(judge_verdicts.c.created_at, Moment).label("judged_at"),
+)
+
+
+class MeasuredRates(NamedTuple):
+    """The size of a backfill: conversations to judge and their characters, and those that it leaves out."""
+
+    conversations: int
+    chars: int
+    already_judged: int
+    without_content: int
+
+
+def selected(
+    account_id: str, prompt_id: str | None, *, since: datetime | None, until: datetime | None
+) -> list[ColumnElement[bool]]:
+    """Return the conditions of a selection, which excludes conversations of deleted prompts."""
+    living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
+    which = equal(conversations, account_id=account_id, prompt_id=prompt_id)
+    which.append(conversations.c.prompt_id.in_(living))
+    if since is not None:
+        which.append(conversations.c.started_at >= clock.from_datetime(since))
+    if until is not None:
+        which.append(conversations.c.started_at < clock.from_datetime(until))
+    return which
+
+
+def _verdict_of(judge_row_id: str) -> ColumnElement[bool]:
+    return and_(
+        judge_verdicts.c.conversation_id == conversations.c.id, judge_verdicts.c.judge_row_id == judge_row_id
+    )
+
+
+def measure(
+    connection: Connection,
+    judge_row_id: str,
+    selection: Sequence[ColumnElement[bool]],
+    *,
+    most_chars: int,
+    limit: int | None,
+) -> MeasuredRates:
+    """Measure the size of a backfill.
+
+    Parameters
+    ----------
+    most_chars
+        Maximum characters of a transcript to send.
+    limit
+        Maximum number of conversations to judge, newest first.
+    """
+    source = conversations.outerjoin(judge_verdicts, _verdict_of(judge_row_id)).outerjoin(
+        conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
+    )
+    content, there = conversation_contents.c.content, conversation_contents.c.conversation_id.is_not(None)
+    judged = judge_verdicts.c.verdict.is_not(None)
+    counts = connection.execute(
+        select(
+            func.count().filter(judged).label("already"), func.count().filter(~judged & ~there).label("gone")
+        )
+        .select_from(source)
+        .where(*selection)
+    ).one()
+    size = func.length(content)
+    todo = (
+        select(case((size > most_chars, most_chars), else_=size).label("chars"))
+        .select_from(source)
+        .where(*selection, there, judge_verdicts.c.verdict.is_(None))
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+        .subquery()
+    )
+    found = connection.execute(select(func.count(), func.coalesce(func.sum(todo.c.chars), 0))).one()
+    return MeasuredRates(int(found[0]), int(found[1]), int(counts.already), int(counts.gone))
+
+
+def to_judge(
+    connection: Connection, judge_row_id: str, selection: Sequence[ColumnElement[bool]], *, limit: int
+) -> Sequence[ToAnswer]:
+    """Return conversations of a selection that this version has not yet judged or tried, newest first."""
+    rows = connection.execute(
+        select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
+        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .outerjoin(judge_verdicts, _verdict_of(judge_row_id))
+        .where(*selection, judge_verdicts.c.conversation_id.is_(None))
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+    )
+    return [ToAnswer(row.id, row.generation, row.content.decode("utf-8", "replace")) for row in rows]
+
+
+def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the transcripts of the account's conversations by their ids; missing ones are left out."""
+    found: dict[str, str] = {}
+    for some in in_batches(ids):
+        rows = connection.execute(
+            select(conversations.c.id, conversation_contents.c.content)
+            .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+            .where(conversations.c.account_id == account_id, conversations.c.id.in_(some))
+        )
+        found |= {row.id: row.content.decode("utf-8", "replace") for row in rows}
+    return found
+
+
+def keep_verdicts(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Store verdicts of one judge.
+
+    Verdicts are left out for conversations that were deleted, that changed in content or state since they
+    were read (their ``generation``), or that meanwhile have one.
+    """
+    row_ids = {row["judge_row_id"] for row in rows}
+    ids = [row["conversation_id"] for row in rows]
+    living = (
+        select(conversations.c.id, conversations.c.generation)
+        .where(conversations.c.id.in_(ids))
+        .order_by(conversations.c.seq)
+    )
+    # They must not be deleted during this transaction: a verdict refers to its conversation.
+    there = {
+        row.id: row.generation
+        for row in connection.execute(living.with_for_update(key_share=True, read=True))
+    }
+    known = set(
+        connection.scalars(
+            select(judge_verdicts.c.conversation_id).where(
+                judge_verdicts.c.judge_row_id.in_(row_ids), judge_verdicts.c.conversation_id.in_(ids)
+            )
+        )
+    )
+    new = []
+    for row in rows:
+        generation = there.get(row["conversation_id"])
+        if row["conversation_id"] not in known and generation == row["generation"]:
+            new.append({name: value for name, value in row.items() if name != "generation"})
+    if new:
+        connection.execute(insert(judge_verdicts), new)
+
+
+def forget_failed(connection: Connection, judge_row_id: str) -> None:
+    """Delete the failed attempts of a version, so that they are repeated."""
+    connection.execute(
+        delete(judge_verdicts).filter_by(judge_row_id=judge_row_id).where(judge_verdicts.c.verdict.is_(None))
+    )
+
+
+def progress(connection: Connection, run_id: str) -> tuple[int, int]:
+    """Count the verdicts and the failed attempts of a run."""
+    found = select(func.count(judge_verdicts.c.verdict), func.count()).filter_by(run_id=run_id)
+    done, tried = connection.execute(found).one()
+    return done, tried - done
+
+
+def known_verdicts(
+    connection: Connection, judge_row_id: str, ids: Sequence[str], analyser: str
+) -> dict[str, bool]:
+    """Return the answers of a version for conversations, by this model."""
+    found: dict[str, bool] = {}
+    for some in in_batches(ids):
+        rows = connection.execute(
+            select(judge_verdicts.c.conversation_id, judge_verdicts.c.verdict).where(
+                judge_verdicts.c.judge_row_id == judge_row_id,
+                judge_verdicts.c.analyser == analyser,
+                judge_verdicts.c.verdict.is_not(None),
+                judge_verdicts.c.conversation_id.in_(some),
+            )
+        )
+        found |= {row[0]: bool(row[1]) for row in rows}
+    return found
+
+
+def verdict_page(
+    connection: Connection, judge: JudgeRow, query: VerdictsQuery
+) -> tuple[list[JudgeVerdict], int]:
+    """Return one page of verdicts of a version, newest conversations first, and their total number.
+
+    With ``query.all_versions``, the newest answer for each conversation, from any version of the judge.
+    """
+    source = judge_verdicts.join(judges, judges.c.id == judge_verdicts.c.judge_row_id).join(
+        conversations, conversations.c.id == judge_verdicts.c.conversation_id
+    )
+    which = equal(conversations, prompt_id=query.linked_id)
+    if not query.all_versions:
+        which.append(judge_verdicts.c.judge_row_id == judge.id)
+    else:
+        place = func.row_number().over(
+            partition_by=judge_verdicts.c.conversation_id, order_by=judges.c.version.desc()
+        )
+        ranked = (
+            select(judge_verdicts.c.judge_row_id, judge_verdicts.c.conversation_id, place.label("place"))
+            .join(judges, judges.c.id == judge_verdicts.c.judge_row_id)
+            .where(judges.c.judge_id == judge.judge_id, judge_verdicts.c.verdict.is_not(None))
+            .subquery()
+        )
+        source = source.join(
+            ranked,
+            and_(
+                ranked.c.conversation_id == judge_verdicts.c.conversation_id,
+                ranked.c.judge_row_id == judge_verdicts.c.judge_row_id,
+            ),
+        )
+        which.append(ranked.c.place == 1)
+    total = connection.scalar(select(func.count()).select_from(source).where(*which)) or 0
+    rows = (
+        select(*_SHOWN)
+        .select_from(source)
+        .where(*which)
+        .order_by(conversations.c.seq.desc())
+        .limit(query.limit)
+        .offset(query.offset)
+    )
+    return [JudgeVerdict(**row) for row in connection.execute(rows).mappings()], total

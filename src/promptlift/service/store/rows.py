@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy.orm import InstrumentedAttribute
 
     from promptlift.schema.queries import PageQuery
 
@@ -33,6 +34,17 @@ def newest(kind: type[R], **values: Any) -> Select[R]:
 def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have these values; ``None`` matches any value."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
+
+
+def counts(
+    connection: Connection,
+    column: InstrumentedAttribute[str],
+    values: Sequence[str],
+    *where: ColumnElement[bool],
+) -> dict[str, int]:
+    """Count the rows with each of these values of a column, under some conditions."""
+    found = select(column, func.count()).where(column.in_(values), *where).group_by(column)
+    return dict.fromkeys(values, 0) | dict(connection.execute(found).tuples().all())
 
 
 class Rows(Session):
