@@ -26,6 +26,7 @@ from promptlift.service.store import aggregates, conversation_counts, conversati
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import insights
+from support.asking import query_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -195,8 +196,9 @@ def _plain_page(connection: Connection, wanted: dict[str, Any], offset: int) -> 
     return list(connection.scalars(page)), total
 
 
-def _page(connection: Connection, wanted: dict[str, Any], offset: int) -> tuple[list[str], int]:
-    rows, total = conversations.page(connection, "acc_1", limit=LIMIT, offset=offset, **wanted)
+def _page(connection: Connection, filters: dict[str, Any], offset: int) -> tuple[list[str], int]:
+    query = query_of(limit=LIMIT, offset=offset, **filters)
+    rows, total = conversations.page(connection, "acc_1", query)
     return [row.id for row in rows], total
 
 

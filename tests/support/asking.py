@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.prompts import RestoreRequest
-from promptlift.schema.queries import PageQuery
+from promptlift.schema.queries import ConversationsQuery, PageQuery
 from promptlift.service.call import Call
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def ask(
 def place(limit: int, offset: int) -> PageQuery:
     """The page of a list."""
     return PageQuery.model_validate({"limit": str(limit), "offset": str(offset)})
+
+
+def query_of(**values: Any) -> ConversationsQuery:
+    """A list of conversations."""
+    return ConversationsQuery.model_construct(**values)
 
 
 def to_version(version_id: str, if_version_id: str | None = None, note: str | None = None) -> RestoreRequest:

@@ -15,14 +15,14 @@ from promptlift.service import clock
 from promptlift.service.store import changes, conversation_updates, conversations
 from promptlift.service.store.tables import conversations as table
 from service.store.test_conversation_counts import fill_and_analyze, plan_of
+from support.asking import query_of
 
 
 def updated(filled, since, **filters):
     horizon = changes.horizon(filled.database)
     with filled.database.read() as connection:
-        rows, total = conversations.page(
-            connection, filled.account, updated_since=since, limit=100, offset=0, **filters
-        )
+        query = query_of(limit=100, **filters)
+        rows, total = conversations.page(connection, filled.account, query, since=since)
         as_of = changes.as_of(connection, filled.account, horizon)
     assert len(rows) == min(total, 100)
     return [row.id for row in rows], as_of
@@ -93,7 +93,7 @@ def test_readers_between_any_transactions_see_every_change(filled):
         nonlocal since
         horizon = changes.horizon(filled.database)
         with filled.database.read() as connection:
-            rows, _ = conversations.page(connection, filled.account, updated_since=since, limit=100, offset=0)
+            rows, _ = conversations.page(connection, filled.account, query_of(limit=100), since=since)
             since = changes.as_of(connection, filled.account, horizon)
         copy.update({row.id: row.title for row in rows})
 

@@ -20,6 +20,7 @@ from promptlift.service.store import aggregates, conversation_counts, conversati
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
+from support.asking import query_of
 from support.conversation_recount import STATUSES, assert_counts_are_a_recount, state
 from support.databases import sqlite_only
 
@@ -130,25 +131,20 @@ def assert_pages_are_plain_queries(database, account, chance):
     for _ in range(12):
         prompt = chance.choice([None, *PROMPTS, "none"])
         status, has_insights = chance.choice([None, *STATUSES]), chance.choice([None, True, False])
-        wanted = [
+        expected = [
             row.id
             for row in rows
             if prompt in (None, row.prompt_id)
             and status in (None, row.status)
             and has_insights in (None, row.has_insights)
         ]
-        limit, offset = chance.randint(1, 20), chance.randint(0, len(wanted) + 2)
+        limit, offset = chance.randint(1, 20), chance.randint(0, len(expected) + 2)
         with database.read() as connection:
-            page, total = conversations.page(
-                connection,
-                account,
-                prompt_id=prompt,
-                status=status,
-                has_insights=has_insights,
-                limit=limit,
-                offset=offset,
+            query = query_of(
+                prompt_id=prompt, status=status, has_insights=has_insights, limit=limit, offset=offset
             )
-        assert ([row.id for row in page], total) == (wanted[offset : offset + limit], len(wanted))
+            page, total = conversations.page(connection, account, query)
+        assert ([row.id for row in page], total) == (expected[offset : offset + limit], len(expected))
 
 
 class History:

@@ -19,6 +19,7 @@ from promptlift.service.store import tables as all_tables
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import OptimizationRow
 from service.store.test_changes import updated
+from support.asking import query_of
 from support.conversation_recount import assert_counts_are_a_recount
 from support.databases import sqlite_only
 
@@ -88,9 +89,8 @@ def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
     item = get(Call(context, caller, SCHEMES["prompt"], "c500", None, query))
     assert (item["content"], item["hasInsights"]) == (None, True)
     with old.database.read() as connection:
-        rows, _ = conversations.page(
-            connection, old.account, with_insights=True, with_content=True, limit=100, offset=0
-        )
+        query = query_of(include_insights=True, include_content=True, limit=100)
+        rows, _ = conversations.page(connection, old.account, query)
     assert {row.id for row in rows if row.content is None} == {f"c{days}" for days in range(400, 1000, 100)}
     with old.database.write() as connection:
         assert judging.ask_again(connection, old.account, now=clock.now()) == 5

@@ -9,15 +9,15 @@ from sqlalchemy import func, select, text
 from promptlift.service import clock
 from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
 from promptlift.service.store.rows import Rows
-from support.asking import place
+from support.asking import place, query_of
 from support.databases import sqlite_only
 
 from .conftest import NOW
 
 
-def page(filled, **wanted):
+def page(filled, **filters):
     with filled.database.read() as connection:
-        rows, total = conversations.page(connection, filled.account, **{"limit": 100, "offset": 0, **wanted})
+        rows, total = conversations.page(connection, filled.account, query_of(**{"limit": 100, **filters}))
     return [row.id for row in rows], total
 
 

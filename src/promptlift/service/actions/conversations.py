@@ -55,18 +55,7 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
             as_of["asOf"] = clock.iso(changes.as_of(rows.core, call.account_id, horizon))
             if with_insights and changes.all_insights_since(rows.core, call.account_id, since):
                 since = None
-        some, total = conversations.page(
-            rows.core,
-            call.account_id,
-            prompt_id=query.linked_id,
-            status=query.status,
-            has_insights=query.has_insights,
-            updated_since=since,
-            with_insights=with_insights,
-            with_content=with_content,
-            limit=query.limit,
-            offset=query.offset,
-        )
+        some, total = conversations.page(rows.core, call.account_id, query, since=since)
         exclusions = exclusions_of(rows, call.account_id) if with_insights else None
     return {
         "data": [

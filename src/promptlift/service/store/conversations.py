@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select
 
+    from promptlift.schema.queries import ConversationsQuery
+
 
 class StoredConversation(NamedTuple):
     """The columns of a conversation needed by answers and updates; mapped rows would be too slow for pages.
@@ -74,42 +76,36 @@ _COLUMNS = tuple(conversations.c[name] for name in StoredConversation._fields if
 
 
 def page(
-    connection: Connection,
-    account_id: str,
-    *,
-    prompt_id: str | None = None,
-    status: str | None = None,
-    has_insights: bool | None = None,
-    updated_since: int | None = None,
-    with_insights: bool = False,
-    with_content: bool = False,
-    limit: int,
-    offset: int,
+    connection: Connection, account_id: str, query: ConversationsQuery, *, since: int | None = None
 ) -> tuple[Sequence[StoredConversation], int]:
-    """Return conversations, newest first, and their total number.
+    """Return one page of conversations, newest first, and their total number.
 
     They include ``document`` and ``content`` only on request. A page costs the same at any offset: the counts
-    give the total and the block of sequence numbers in which it begins. Conversations updated since a time
-    are counted directly, at a cost in proportion to their number.
+    give the total and the block of sequence numbers in which it begins. Conversations updated ``since`` a
+    time are counted directly, at a cost in proportion to their number.
     """
-    if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
-        return [], 0
+    prompt_id, status, has_insights, offset = (
+        query.linked_id,
+        query.status,
+        query.has_insights,
+        query.offset,
+    )
     wanted = {
         "account": account_id,
         "prompt": prompt_id,
         "status": status,
         "has_insights": has_insights,
         "counted": conversation_counts.ALL_PROMPTS if prompt_id is None else prompt_id,
-        "limit": limit,
+        "limit": query.limit,
     }
-    shown = {"with_insights": with_insights, "with_content": with_content}
+    shown = {"with_insights": query.include_insights, "with_content": query.include_content}
     filters = {
         "of_prompt": prompt_id is not None,
         "of_status": status is not None,
         "of_insights": has_insights is not None,
     }
-    if updated_since is not None and updated_since > 0:
-        wanted |= {"since": updated_since, "offset": offset}
+    if since is not None and since > 0:
+        wanted |= {"since": since, "offset": offset}
         total = connection.scalar(_updated(**filters, counted=True), wanted) or 0
         changed = _shown(_updated(**filters, counted=False), **shown)
         return _read(connection, changed, wanted) if offset < total else [], total
