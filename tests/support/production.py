@@ -10,7 +10,7 @@ import numpy as np
 
 from promptlift.service import clock
 from promptlift.service.deployments import watch
-from promptlift.service.store.production import NEAREST
+from promptlift.service.store.deployments import NEAREST
 from promptlift.stats.production import look_number, metric_changes
 from support.deployed import AT_ONCE, Logged, World
 

@@ -60,7 +60,6 @@ def plans(filled, run, *, table="conversations", reading=False):
 def test_what_is_rare_has_an_index_of_its_own(many):
     for index, call in (
         (WAITING, lambda c, _: judging.LEASES.claim(c, "w", limit=3, now=NOW + 1)),
-        (WAITING, lambda c, _: judging.unfinished(c)),
         (WAITING, lambda c, _: with_work(c, [judging.LEASES], now=NOW)),
         (WAITING, lambda c, _: judging.LEASES.release(c, "w")),
         (TROUBLE, lambda c, account: judging.troubles(c, account, "prm_1")),

@@ -25,7 +25,7 @@ from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.learned.verdicts import features_of_content
-from promptlift.service.store import judging, learned
+from promptlift.service.store import judging
 from promptlift.service.store.tables.prompts import LearnedJudgeRow
 from promptlift.stats.learned import CANNOT, accuracy_of, learn, unlike
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.schema.judges import LearnedJudgeCreate
-    from promptlift.service.store.learned import ToLearn
+    from promptlift.service.store.judging import ToLearn
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.stats.learned import Learned
 
@@ -78,8 +78,8 @@ def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
     with call.read() as rows:
         call.prompt(rows)
         connection, of = rows.core, (call.account_id, call.id)
-        seen = _seen(learned.newest_ended(connection, *of, limit=_SAMPLE))
-        seen |= _seen(learned.ended(connection, *of, [one for one in given if one not in seen]))
+        seen = _seen(judging.newest_ended(connection, *of, limit=_SAMPLE))
+        seen |= _seen(judging.ended(connection, *of, [one for one in given if one not in seen]))
     usable = [one for one in given if one in seen]
     answers_of = Counter(given[one].completed for one in usable)
     if len(usable) < LABELS_MIN or min(answers_of[True], answers_of[False]) < OUTCOME_LABELS_MIN:
@@ -105,14 +105,14 @@ def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
         raise invalid({"labels": str(error)}, str(error)) from error
     with call.write() as rows:
         prompt = call.prompt(rows, lock=True)
-        before = learned.current(rows, prompt.id)
+        before = judging.learned_judge(rows, prompt.id)
         said = _said(found, seen, usable)
         said.prompt_id = prompt.id
         said.version = 1 if before is None else before.version + 1
         said.labels_left_out = len(call.body.labels) - len(usable)
         said.created_at = clock.moment()
         said.sentence = _sentence(said, prompt)
-        learned.add(
+        judging.add_learned_judge(
             rows,
             LearnedJudgeRow(
                 id=new_id("lrn"),
@@ -136,16 +136,16 @@ def get(call: Call) -> LearnedJudge:
     """Return the newest version, comparing the conversations logged since with those that it learned from."""
     with call.read() as rows:
         prompt = call.prompt(rows)
-        row = learned.current(rows, prompt.id)
+        row = judging.learned_judge(rows, prompt.id)
         if row is None:
             raise not_found("Learned judge")
         of = (call.account_id, prompt.id)
-        labelled = _seen(learned.ended(rows.core, *of, list(row.chances)))
+        labelled = _seen(judging.ended(rows.core, *of, list(row.chances)))
         # Newer conversations alone reveal a change before it is visible in all of them.
         since = clock.from_datetime(row.created_at)
-        newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST, since=since))
+        newest = _seen(judging.newest_ended(rows.core, *of, limit=_NEWEST, since=since))
         if len(newest) < _FEWEST_NEWEST:
-            newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST))
+            newest = _seen(judging.newest_ended(rows.core, *of, limit=_NEWEST))
     row.found.drift = _drift(labelled, newest)
     row.found.sentence = _sentence(row.found, prompt)
     return row.found
@@ -156,7 +156,7 @@ def forget(call: Call) -> Done:
     """Remove all versions; conversations get their earlier verdicts back."""
     with call.write() as rows:
         prompt = call.prompt(rows, lock=True)
-        if not learned.remove(rows.core, prompt.id):
+        if not judging.remove_learned_judge(rows.core, prompt.id):
             raise not_found("Learned judge")
         judging.decide_again(rows.core, call.account_id, prompt_id=prompt.id, now=clock.now())
     return Done(success=True, message="The judge that learned from labels was removed")

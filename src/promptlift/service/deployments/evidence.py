@@ -15,7 +15,7 @@ from promptlift.service.deployments.findings import Finding, JudgedPeriod, count
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.issue_groups import group_titles
-from promptlift.service.store import accounts, aggregates, events, optimizations, production
+from promptlift.service.store import accounts, aggregates, deployments, events, optimizations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.production import WatchedConversation
+    from promptlift.service.store.deployments import WatchedConversation
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import DeploymentRow
     from promptlift.stats.production import MetricChange, MetricName
@@ -61,8 +61,8 @@ def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
     """
     exclusions = _exclusions(connection, deployment.account_id)
     before, after = (
-        [_judged(row, exclusions) for row in production.judged(connection, deployment, span)]
-        for span in production.spans(connection, deployment)
+        [_judged(row, exclusions) for row in deployments.judged(connection, deployment, span)]
+        for span in deployments.spans(connection, deployment)
     )
     counts = Counter({one.issue: 0 for one in after if one.issue is not None})
     counts.update(one.issue for one in before if one.issue is not None)
@@ -122,7 +122,8 @@ def _in_unit(metric: MetricName, value: float | None) -> float | None:
 def figures(connection: Connection, deployment: DeploymentRow) -> ProductionCheck:
     """Return the current figures from production: task completion before and after in percent."""
     (before, done_before), (after, done_after) = (
-        production.figures(connection, deployment, span) for span in production.spans(connection, deployment)
+        deployments.figures(connection, deployment, span)
+        for span in deployments.spans(connection, deployment)
     )
     return ProductionCheck(
         since=clock.to_datetime(deployment.live_since),
@@ -217,7 +218,7 @@ def _example(side: Sequence[JudgedPeriod], *wanted: Callable[[JudgedPeriod], boo
 
 def _last_answer(connection: Connection, conversation_id: str) -> str:
     try:
-        content = production.content(connection, conversation_id).decode("utf-8", "replace")
+        content = deployments.content(connection, conversation_id).decode("utf-8", "replace")
         messages = parse_content(content).messages
     except TranscriptError:
         return ""

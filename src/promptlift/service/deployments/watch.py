@@ -12,7 +12,7 @@ from promptlift.service.background.kind import SingletonJob
 from promptlift.service.deployments import evidence
 from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.findings import judge
-from promptlift.service.store import SQLAlchemyError, deployments, production, prompts
+from promptlift.service.store import SQLAlchemyError, deployments, events, prompts
 from promptlift.stats.production import look_number
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[Deplo
     with database.read() as connection:
         return [
             row
-            for row in production.watched(connection)
+            for row in deployments.watched(connection)
             if (prompt_ids is None or row.prompt_id in prompt_ids)
             and look_number(evidence.count(connection, row)) > look_number(row.checked)
         ]
@@ -64,10 +64,10 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
         ``None`` to get only the number.
     """
     with database.read() as connection:
-        newest = production.last_event(connection)
+        newest = events.last(connection)
         if after is None or newest <= after:
             return set(), newest
-        return {prompt_id for _, prompt_id in production.with_news(connection, after=after)}, newest
+        return {prompt_id for _, prompt_id in events.with_news(connection, after=after)}, newest
 
 
 def check(database: Database, deployment: DeploymentRow) -> None:

@@ -24,7 +24,7 @@ from promptlift.service import clock
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.store import aggregates, production, usage
+from promptlift.service.store import aggregates, events, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -216,8 +216,8 @@ class IssueNaming:
     def step(self) -> None:
         """Name the new titles of every account with new insights."""
         with self._database.read() as connection:
-            last = production.last_event(connection)
-            found = production.with_news(connection, after=self._seen)
+            last = events.last(connection)
+            found = events.with_news(connection, after=self._seen)
         for account_id in sorted({account_id for account_id, _ in found}):
             self._name_titles(account_id)
         self._seen = last

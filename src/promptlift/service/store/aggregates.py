@@ -18,6 +18,7 @@ from sqlalchemy import bindparam, func, insert, select, union_all
 from promptlift.schema.basis import weakest
 from promptlift.service import clock
 from promptlift.service.store.conversation_counts import ALL_TIME, EACH, FRACTION, SUMS, WITH_INSIGHTS
+from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.tables import (
     conversation_issue_sets,
     conversation_sums,
@@ -45,7 +46,6 @@ _COUNTED = (
     *("total", "completed", "abandoned", "judged", "task_completed", "by_outcome", "by_learned", "by_words"),
     *("positive", "neutral", "negative", "scored_by_words"),
 )
-_ENDED = conversations.c.status != "in_progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,17 +236,11 @@ def newest_judged(
     connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
 ) -> list[JudgedConversation]:
     """Return the newest judged conversations that have ended."""
-    started = () if since is None else (conversations.c.started_at >= since,)
-    found = connection.execute(
-        select(conversations.c.id, insights.c.task_completed, insights.c.document)
-        .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(
-            conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id, _ENDED, *started
-        )
-        .order_by(conversations.c.started_at.desc())
-        .limit(limit)
-    )
-    return [JudgedConversation._make(row) for row in found]
+    columns = (conversations.c.id, insights.c.task_completed, insights.c.document)
+    query = judged_of(account_id, prompt_id, *columns).where(conversations.c.status != "in_progress")
+    if since is not None:
+        query = query.where(conversations.c.started_at >= since)
+    return [JudgedConversation._make(row) for row in connection.execute(query.limit(limit))]
 
 
 def failures_by_turns(

@@ -240,6 +240,17 @@ def find(connection: Connection, account_id: str, conversation_id: str) -> Store
     return None if row is None else StoredConversation._make(row)
 
 
+def judged_of(account_id: str, prompt_id: str, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Return the query for columns of a prompt's conversations with insights, the latest by their own time first."""
+    return (
+        select(*columns)
+        .select_from(conversations)
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id)
+        .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
+    )
+
+
 _ONE = (
     select(*_COLUMNS, conversation_contents.c.content, insights.c.document)
     .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 import orjson
+from sqlalchemy import func, select
 
 from promptlift.schema.events import EventRecord
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import bulk, webhooks
 from promptlift.service.store.rows import newest
-from promptlift.service.store.tables import events
+from promptlift.service.store.tables import conversations, events
 from promptlift.service.store.tables.events import EventRow
 
 if TYPE_CHECKING:
@@ -76,3 +77,19 @@ def listed(account_id: str, *, kind: EventKind | None = None, before: int | None
 def record(row: EventRow) -> EventRecord:
     """Return an event in its API form, both for lists and deliveries."""
     return row.shown(EventRecord, timestamp=row.created_at, data=orjson.loads(row.data))
+
+
+def last(connection: Connection) -> int:
+    """Return the number of the newest event."""
+    return int(connection.scalar(select(func.max(events.c.seq))) or 0)
+
+
+def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
+    """Return the prompts with insights newer than an event, with their accounts."""
+    found = (
+        select(events.c.account_id, conversations.c.prompt_id)
+        .join(conversations, conversations.c.id == events.c.subject_id)
+        .where(events.c.seq > after, events.c.type == "insights.generated")
+        .distinct()
+    )
+    return {(account_id, prompt_id) for account_id, prompt_id in connection.execute(found)}

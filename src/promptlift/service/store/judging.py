@@ -1,4 +1,4 @@
-"""The queue of conversations that wait for insights, their workers, and the outcomes."""
+"""The queue of conversations that wait for insights, their workers, the outcomes, and the judges that learn from labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy import and_, case, delete, exists, func, insert, or_, select, up
 from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import Leases, Wait, announce, in_batches
-from promptlift.service.store.rows import equal
+from promptlift.service.store.rows import equal, newest
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
@@ -17,11 +17,14 @@ from promptlift.service.store.tables import (
     learned_judges,
     prompts,
 )
+from promptlift.service.store.tables.prompts import LearnedJudgeRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
+
+    from promptlift.service.store.rows import Rows
 
 
 # Between two attempts at a conversation without an answer from the model.
@@ -321,9 +324,60 @@ def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: in
         )
 
 
-def unfinished(connection: Connection) -> int:
-    """Count the conversations that wait for insights."""
-    statement = select(func.count()).where(
-        or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
+# Judges that learn from labels
+
+
+class ToLearn(NamedTuple):
+    """An ended conversation with its transcript and its insights, if it has any."""
+
+    id: str
+    status: str
+    content: bytes
+    document: str | None
+
+
+def _ended(account_id: str, prompt_id: str) -> Select[tuple[str, str, bytes, str | None]]:
+    return (
+        select(
+            conversations.c.id, conversations.c.status, conversation_contents.c.content, insights.c.document
+        )
+        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*equal(conversations, account_id=account_id, prompt_id=prompt_id))
+        .where(conversations.c.status != "in_progress")
     )
-    return int(connection.scalar(statement) or 0)
+
+
+def newest_ended(
+    connection: Connection, account_id: str, prompt_id: str, *, limit: int, since: int = 0
+) -> list[ToLearn]:
+    """Return the newest ended conversations of a prompt that were logged at or after a time."""
+    query = _ended(account_id, prompt_id).where(conversations.c.created_at >= since)
+    query = query.order_by(conversations.c.seq.desc()).limit(limit)
+    return [ToLearn._make(row) for row in connection.execute(query)]
+
+
+def ended(connection: Connection, account_id: str, prompt_id: str, ids: Sequence[str]) -> list[ToLearn]:
+    """Return which of some conversations belong to a prompt and have ended."""
+    query = _ended(account_id, prompt_id)
+    return [
+        ToLearn._make(row)
+        for some in in_batches(ids)
+        for row in connection.execute(query.where(conversations.c.id.in_(some)))
+    ]
+
+
+def learned_judge(rows: Rows, prompt_id: str) -> LearnedJudgeRow | None:
+    """Return the newest version of a prompt's learned judge."""
+    return rows.find(newest(LearnedJudgeRow, prompt_id=prompt_id).limit(1))
+
+
+def add_learned_judge(rows: Rows, row: LearnedJudgeRow) -> None:
+    """Add a version; earlier ones no longer judge."""
+    rows.core.execute(update(learned_judges).filter_by(prompt_id=row.prompt_id).values(judges=False))
+    rows.insert(row)
+
+
+def remove_learned_judge(connection: Connection, prompt_id: str) -> bool:
+    """Remove all versions of a prompt; return whether there were any."""
+    return bool(connection.execute(delete(learned_judges).filter_by(prompt_id=prompt_id)).rowcount)

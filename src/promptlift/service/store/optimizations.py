@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, func, or_, select, type_coerce, update
 from sqlalchemy.orm import defer
 
+from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import (
@@ -193,18 +194,11 @@ def judged(
 ) -> Sequence[JudgedConversation]:
     """Return the judged conversations among those of `logged`, or only those with one outcome."""
     outcome = insights.c.task_completed
-    rows = connection.execute(
-        select(conversations.c.id, outcome, _INSIGHTS)
-        .select_from(conversations)
-        .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(
-            *_there(account_id, prompt_id, before),
-            outcome.is_not(None) if task_completed is None else outcome.is_(task_completed),
-        )
-        .order_by(*_LAST_FIRST)
-        .limit(limit)
+    query = judged_of(account_id, prompt_id, conversations.c.id, outcome, _INSIGHTS).where(
+        before >= _CREATED_AT,
+        outcome.is_not(None) if task_completed is None else outcome.is_(task_completed),
     )
-    return [JudgedConversation._make(row) for row in rows]
+    return [JudgedConversation._make(row) for row in connection.execute(query.limit(limit))]
 
 
 def transcripts(

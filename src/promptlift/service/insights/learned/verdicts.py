@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.learned.features import features_of
-from promptlift.service.store import learned
+from promptlift.service.store.rows import Rows, wanted
+from promptlift.service.store.tables.prompts import LearnedJudgeRow
 from promptlift.stats.learned import FittedJudge
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class LearnedJudges:
 
     def _read_anew(self, row_id: str) -> _Judge | None:
         with self._database.read() as connection:
-            row = learned.get(connection, row_id)
+            row = Rows(connection).find(wanted(LearnedJudgeRow, id=row_id))
             if row is None:
                 return None
             name = f"learned:{row.prompt_id}@{row.version}"
