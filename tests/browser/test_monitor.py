@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import promptlift
-from promptlift.service.store import optimizations
+from promptlift.service.store import optimizations, runs
 from promptlift.stats import Experiment
 from support.experiments import record_table
 
@@ -33,7 +33,7 @@ def test_a_monitor_shows_a_run_while_it_continues_and_stops_it(shown, service, w
     world.talk(running, [f"Matter {number}" for number in range(15)])
     world.measured(running, experiment)
     with world.database.write() as connection:
-        optimizations.change(connection, running, status="running")
+        runs.change(connection, optimizations.get(connection, running), status="running")
     notebook, box = shown("monitor", f"widgets.OptimizationMonitor(lift, {running!r})")
     said = experiment.verdict()
     expect(box).to_contain_text("testing the finalist")

@@ -18,7 +18,7 @@ from benchmarks.prompt_world.world import draw_world
 from promptlift.errors import ConfigError
 from promptlift.service import clock
 from promptlift.service.settings import ServiceSettings
-from promptlift.service.store import optimizations, usage
+from promptlift.service.store import optimizations, runs, usage
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, workers
 from support.answering_model import AnsweringModel, serving
@@ -144,7 +144,7 @@ def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_ur
             account_id = optimizations.get(connection, optimization_id).account_id
         # A worker has the row of the run, and adds rows of the account.
         with database.write() as connection:
-            optimizations.change(connection, optimization_id, model_calls=1)
+            runs.change(connection, optimizations.get(connection, optimization_id), model_calls=1)
             stop = requests.submit(caller.ask, "POST", f"/optimizations/{optimization_id}/stop")
             wait_until(lambda: is_lock_awaited(database), what="the stop waits for the row")
             usage.add(connection, account_id, "tokens", 15, now=clock.now())

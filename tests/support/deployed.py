@@ -16,7 +16,14 @@ from promptlift.service import clock
 from promptlift.service.actions.versions import apply
 from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
+from promptlift.service.store import (
+    accounts,
+    conversation_counts,
+    conversations,
+    optimizations,
+    prompts,
+    runs,
+)
 from promptlift.service.store import deployments as rows
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
@@ -128,7 +135,7 @@ class World:
         )
         measured = [Variant(id=one, number=number, **expected) for number, one in enumerate(ids) if number]
         with self.database.write() as connection:
-            optimizations.add(
+            runs.add(
                 connection,
                 OptimizationRow(
                     id=optimization_id,

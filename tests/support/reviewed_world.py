@@ -12,7 +12,7 @@ from promptlift.schema.optimizations import Variant
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.store import accounts, optimizations
+from promptlift.service.store import accounts, optimizations, runs
 from promptlift.service.store.database import Database
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import optimization_variants, prompts
@@ -48,7 +48,7 @@ class ReviewedWorld(World):
             kept = optimizations.get(connection, made).results
             assert kept is not None
             kept.variants = [Variant(id=self.variant(made, 0), number=0, n=0)]
-            optimizations.change(connection, made, results=kept)
+            runs.change(connection, optimizations.get(connection, made), results=kept)
         return made
 
     def measured(self, optimization_id: str, experiment: Experiment) -> None:

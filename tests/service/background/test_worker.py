@@ -14,6 +14,7 @@ from promptlift.service.background.runs import Runs
 from promptlift.service.background.worker import Worker
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import leases, optimizations
+from promptlift.service.store import runs as rows
 from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.tables import optimizations as optimizations_table
 from support.databases import migrated
@@ -91,7 +92,7 @@ def lease(world, row_id):
 
 def end(world, row_id):
     with world.database.write() as connection:
-        optimizations.change(connection, row_id, status="stopped")
+        rows.change(connection, optimizations.get(connection, row_id), status="stopped")
 
 
 def test_work_is_taken_up_once_and_no_more_of_it_than_allowed(world, runs):
@@ -127,7 +128,7 @@ def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch
     def hand_in(row_id):
         with world.database.write() as connection:
             tomorrow = {"status": "running", "created_at": later(86_400)}
-            optimizations.change(connection, row_id, **tomorrow)
+            rows.change(connection, optimizations.get(connection, row_id), **tomorrow)
 
     kind = Recorder(lambda run: end(world, run.row_id))
     kind.leases = Leases(
@@ -284,7 +285,7 @@ def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, r
     worker = runs(kind)
     assert kind.begun.wait(20)
     with world.database.write() as connection:
-        optimizations.change(connection, row_id, worker=None)
+        rows.change(connection, optimizations.get(connection, row_id), worker=None)
         announce(connection, optimizations_table)
     wait_until(lambda: lease(world, row_id).worker == worker.id, what="it was claimed again")
     assert kind.worked == [[row_id]]  # not twice at the same time
@@ -325,7 +326,7 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
     runs(kind)
     assert kind.begun.wait(20)
     with world.database.write() as connection:
-        optimizations.change(connection, row_id, worker=None)
+        rows.change(connection, optimizations.get(connection, row_id), worker=None)
         announce(connection, optimizations_table)
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
     assert kind.worked == [[row_id]] * 2
@@ -339,7 +340,7 @@ def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_
     wait_until(lambda: first.worked, what="it was taken up")
     dead = running(world)
     with world.database.write() as connection:
-        optimizations.change(connection, dead, worker="dead")
+        rows.change(connection, optimizations.get(connection, dead), worker="dead")
         # Renewed while the clock of the database was a day ahead.
         leases.renew(connection, "dead", seconds=86_400)
     kind = Recorder(lambda _: end(world, dead))

@@ -11,7 +11,7 @@ from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.run import SimulatedCell, SimulatedConversation, SimulationRun
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
-from promptlift.service.store import optimizations, simulations
+from promptlift.service.store import optimizations, runs, simulations
 from promptlift.service.store.rows import Rows
 from support.databases import migrated
 from support.deployed import World
@@ -24,9 +24,6 @@ class Counting(SimulationRun):
     """Counts into the row of an optimization, and does what a test says."""
 
     work = staticmethod(lambda _: None)
-
-    def count(self, connection, spent):
-        return optimizations.count(connection, self.row.id, self.worker, spent)
 
     def carry_on(self):
         self.work(self)
@@ -60,7 +57,7 @@ def world(request):
 def run(world):
     row_id = world.optimization(status="running", winner=None)
     with world.database.write() as connection:
-        optimizations.change(connection, row_id, worker="me")
+        runs.change(connection, optimizations.get(connection, row_id), worker="me")
         row = optimizations.get(connection, row_id)
     pool = SimulationPool(world.database, at_a_time=2)
     kind = SimpleNamespace(database=world.database, pool=pool, worker="me")

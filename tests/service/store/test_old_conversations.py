@@ -14,7 +14,7 @@ from promptlift.service import clock
 from promptlift.service.actions.conversations import get
 from promptlift.service.administration import maintenance
 from promptlift.service.call import Call
-from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
+from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations, runs
 from promptlift.service.store import tables as all_tables
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import OptimizationRow
@@ -134,7 +134,7 @@ def with_search(filled, account, optimization_id, *conversations_quoted):
         search={"search": {"edits": edits}, "refused": edits},
     )
     with filled.database.write() as connection:
-        optimizations.add(connection, row)
+        runs.add(connection, row)
 
 
 def quoted(filled, optimization_id):

@@ -10,6 +10,7 @@ from promptlift.schema.optimizations import Optimization, OptimizationUsage, Sto
 from promptlift.schema.pages import Page
 from promptlift.schema.simulations import Simulation, SimulationPersona, SimulationScenario
 from promptlift.service import clock
+from promptlift.service.background.runs import check_open
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import invalid, invalid_state, prompt_link, quota
@@ -24,7 +25,7 @@ from promptlift.service.optimizations.terms import Terms
 from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import accounts, optimizations, prompts, simulations, usage
+from promptlift.service.store import accounts, optimizations, prompts, runs, simulations, usage
 from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
             created_at=created_at,
         )
         row.headroom = _headroom(judged, row)
-        optimizations.add(connection, row)
+        runs.add(connection, row)
         lifecycle.start_next(connection, caller.account_id, now=now)
         row = optimizations.get(connection, row.id)
     call.links = (link,)
@@ -364,11 +365,7 @@ def stop(call: Call[StopRequest]) -> StopAnswer:
         accounts.lock(rows.core, call.account_id)
         row = call.found(rows, OptimizationRow, "Optimization")
         # unspecified: which states accept stop.
-        if row.status not in optimizations.OPEN:
-            raise invalid_state(
-                f"The optimization is {row.status}; only a queued or running one can be stopped",
-                details={"status": row.status},
-            )
+        check_open(row)
         now = clock.now()
         status = lifecycle.stop(rows.core, row, body.reason, now=now)
         action_id = prompts.log_action(

@@ -22,6 +22,7 @@ from promptlift.service.store import SQLAlchemyError, runs, usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
-    from promptlift.service.store.tables.runs import OptimizationRow, RunRow
+    from promptlift.service.store.runs import AnyRun
+    from promptlift.service.store.tables.runs import RunRow
 
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +62,7 @@ def stop_run(
     ApiException
         ``INVALID_STATE`` when it has ended.
     """
-    _check_state(row, runs.OPEN, "a queued or running one can be stopped")
+    check_open(row)
     end_run(connection, row, "stopped", reason=reason, results=results)
 
 
@@ -89,22 +91,36 @@ def end_run(
     results: ApiModel | None = None,
 ) -> None:
     """End a run, keeping its results."""
-    runs.change(
-        connection,
-        row,
-        status=status,
-        failure=None if failure is None else storable_text(failure),
-        stop_reason=reason,
-        results=None if results is None else results.to_wire(),
-        completed_at=clock.moment(),
-        worker=None,
-    )
+    wire = None if results is None else results.to_wire()
+    ended = ending(status, failure=failure, reason=reason, at=clock.moment())
+    runs.change(connection, row, results=wire, **ended)
 
 
-def _check_state(row: RunRow, states: Collection[str], what: str) -> None:
+def ending(status: str, *, failure: str | None, reason: str | None, at: datetime) -> dict[str, Any]:
+    """Return the columns of a run that ended."""
+    return {
+        "status": status,
+        "failure": failure and storable_text(failure),
+        "stop_reason": reason,
+        "completed_at": at,
+        "worker": None,
+    }
+
+
+def check_open(row: AnyRun) -> None:
+    """Refuse to stop a run that has ended.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE``.
+    """
+    _check_state(row, runs.OPEN, "a queued or running one can be stopped")
+
+
+def _check_state(row: AnyRun, states: Collection[str], what: str) -> None:
     if row.status not in states:
-        noun = "benchmark" if row.kind == "benchmark" else "run"
-        raise invalid_state(f"The {noun} is {row.status}; only {what}", details={"status": row.status})
+        raise invalid_state(f"The {row.noun} is {row.status}; only {what}", details={"status": row.status})
 
 
 # Called by a worker
@@ -148,7 +164,7 @@ class Run(ABC):
         database: Database,
         model: Model,
         *,
-        row: RunRow | OptimizationRow,
+        row: AnyRun,
         settings: Mapping[str, Any],
         worker: str,
     ) -> None:
@@ -229,7 +245,7 @@ class Run(ABC):
 
     def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
         """Add the usage to the row, and return whether the worker still holds the lease."""
-        return runs.count(connection, self.row.id, self.worker, spent)
+        return runs.count(connection, self.row, self.worker, spent)
 
     def tokens_used_up(self) -> TokensUsedUp | None:
         """Return why no more tokens may be used this month; ``None`` if they may, or in a rehearsal."""

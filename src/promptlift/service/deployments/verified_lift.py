@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.schema.events import Expectation
 from promptlift.service.deployments.regression_test import pairs_of
-from promptlift.service.store import optimizations
+from promptlift.service.store import runs
 from promptlift.stats import expected_lift
 from promptlift.stats.reweighted import ReweightedLift
 from promptlift.stats.shrinkage import expected_points
@@ -136,4 +136,4 @@ def keep_regression_lift(
     for one in (results, winner):
         for name, value in fields.items():
             setattr(one, name, value)
-    optimizations.change(connection, optimization.id, results=kept)
+    runs.change(connection, optimization, results=kept)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from promptlift.schema import limits
 from promptlift.schema.events import OptimizationCompleted, OptimizationStarted, OptimizationStopped
 from promptlift.service import clock
+from promptlift.service.background.runs import ending
 from promptlift.service.deployments import transitions
 from promptlift.service.deployments.verified_lift import expectation
-from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.optimizations.goal import intent_results
 from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.store import accounts, events, optimizations, simulations
+from promptlift.service.store import accounts, events, optimizations, runs, simulations
 from promptlift.service.store.tables.runs import KeptResults
 from promptlift.stats import Experiment
 from promptlift.stats.evidence import confidence_calibrated
@@ -33,7 +33,7 @@ RECORD_NEEDED = 30
 
 def start(connection: Connection, row: OptimizationRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
-    optimizations.change(connection, row.id, status="running", started_at=clock.to_datetime(now))
+    runs.change(connection, row, status="running", started_at=clock.to_datetime(now))
     started = OptimizationStarted(
         optimization_id=row.id,
         prompt_id=row.prompt_id,
@@ -99,7 +99,7 @@ def keep(
     if because is not None:
         results.reason, results.explanation = "failed", because
     kept = KeptResults(results=results, variants=variants_of(verdict, ids, mixes), notes=list(notes))
-    optimizations.change(connection, row.id, experiment=run.to_state(), results=kept, **values)
+    runs.change(connection, row, experiment=run.to_state(), results=kept, **values)
     return results
 
 
@@ -185,15 +185,9 @@ def _end_early(
     stop_reason: str | None = None,
 ) -> None:
     """Record that a run ended, with the measurements so far."""
-    values: dict[str, Any] = {
-        "status": status,
-        "failure": failure and storable_text(failure),
-        "stop_reason": stop_reason,
-        "completed_at": clock.to_datetime(now),
-        "worker": None,
-    }
+    values = ending(status, failure=failure, reason=stop_reason, at=clock.to_datetime(now))
     if row.experiment is None:
-        optimizations.change(connection, row.id, **values)
+        runs.change(connection, row, **values)
         return
     run = Experiment.from_state(row.experiment)
     run.stop()

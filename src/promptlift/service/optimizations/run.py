@@ -37,7 +37,7 @@ from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import prior_sd_from
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -101,10 +101,6 @@ class OptimizationRun(SimulationRun):
         """End all tasks of the run, also while it waits to keep its pace."""
         self._cancelled.set()
         super().cancel()
-
-    def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
-        """Add the usage to the optimization."""
-        return optimizations.count(connection, self.row.id, self.worker, spent)
 
     def carry_on(self) -> None:
         """Do the remaining passes, and complete the optimization."""

@@ -13,7 +13,7 @@ from promptlift.service.optimizations.variants import RATIONALE_CHARS, VariantTe
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.pool import Search, Talk, Write
-from promptlift.service.store import conversation_updates, optimizations, simulations
+from promptlift.service.store import conversation_updates, optimizations, runs, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Searching:
             return written.why_none
         with self._run.transaction() as connection:
             self._run.add_variants(connection, [self._run.original])
-            optimizations.change(connection, self._row.id, pool=pool)
+            runs.change(connection, self._row, pool=pool)
             self._take(connection, written)
         return None
 

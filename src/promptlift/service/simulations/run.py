@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tools import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
-    from promptlift.service.store.tables.runs import BenchmarkConversationRow, OptimizationRow, RunRow
+    from promptlift.service.store.runs import AnyRun
+    from promptlift.service.store.tables.runs import BenchmarkConversationRow, OptimizationRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class SimulationRun(Run):
         self,
         kind: SimulationRuns,
         tasks: Tasks,
-        row: RunRow | OptimizationRow,
+        row: AnyRun,
         prompt: PromptText,
     ) -> None:
         super().__init__(kind.database, tasks.model, row=row, settings=row.settings, worker=kind.worker)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, func, or_, select, type_coerce, update
+from sqlalchemy import and_, func, or_, select, type_coerce
 from sqlalchemy.orm import defer
 
+from promptlift.service.store import runs
 from promptlift.service.store.conversations import judged_of
-from promptlift.service.store.leases import Leases, announce
+from promptlift.service.store.leases import Leases
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -21,7 +22,7 @@ from promptlift.service.store.tables.mapping import Json, Moment
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import OptimizationsQuery
     from promptlift.schema.results import OptimizationResults
 
-OPEN = ("queued", "running")
 # Maximum logged conversations for scenarios and failures, newest first.
 REMEMBERED = 5_000
 
@@ -40,12 +40,6 @@ _UNLISTED = (
     OptimizationRow.headroom,
     OptimizationRow.search,
 )
-
-
-def add(connection: Connection, row: OptimizationRow) -> None:
-    """Add an optimization."""
-    Rows(connection).insert(row)
-    announce(connection, optimizations)
 
 
 def get(connection: Connection, optimization_id: str) -> OptimizationRow:
@@ -74,13 +68,6 @@ def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, d
     return {row.optimization_id: {"id": row.id, "state": row.state} for row in rows}
 
 
-def change(connection: Connection, optimization_id: str, **values: Any) -> None:
-    """Change columns of an optimization."""
-    connection.execute(update(optimizations).filter_by(id=optimization_id).values(values))
-    if "status" in values:
-        announce(connection, optimizations)
-
-
 def running_count(connection: Connection, account_id: str) -> int:
     """Count the running optimizations of the account."""
     statement = select(func.count()).select_from(optimizations)
@@ -96,7 +83,9 @@ def oldest_queued(connection: Connection, account_id: str) -> OptimizationRow | 
 def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[OptimizationRow]:
     """Return the queued and running optimizations of a prompt."""
     mine = wanted(OptimizationRow, account_id=account_id, prompt_id=prompt_id)
-    return Rows(connection).all(mine.where(OptimizationRow.status.in_(OPEN)).order_by(OptimizationRow.seq))
+    return Rows(connection).all(
+        mine.where(OptimizationRow.status.in_(runs.OPEN)).order_by(OptimizationRow.seq)
+    )
 
 
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> datetime | None:
@@ -107,16 +96,6 @@ def last_completed(connection: Connection, account_id: str, prompt_id: str) -> d
         )
     )
     return found
-
-
-def count(connection: Connection, optimization_id: str, worker: str, spent: Mapping[str, int]) -> bool:
-    """Record a run's usage, and return whether this worker still holds it."""
-    result = connection.execute(
-        update(optimizations)
-        .filter_by(id=optimization_id, worker=worker, status="running")
-        .values({name: optimizations.c[name] + amount for name, amount in spent.items()})
-    )
-    return result.rowcount == 1
 
 
 # Variants

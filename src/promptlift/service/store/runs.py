@@ -1,15 +1,15 @@
-"""Rows of runs of every kind."""
+"""Rows of runs of every kind, optimizations among them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import update
 from sqlalchemy.orm import defer
 
 from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Rows, newest, wanted
-from promptlift.service.store.tables.runs import RunRow
+from promptlift.service.store.tables.runs import OptimizationRow, RunRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from promptlift.schema.queries import PageQuery
+
+AnyRun = OptimizationRow | RunRow
+R = TypeVar("R", OptimizationRow, RunRow)
 
 OPEN = ("queued", "running")
 
@@ -26,10 +29,10 @@ def leases(*kinds: str) -> Leases:
     return Leases(RunRow.__table__, RunRow.kind.in_(kinds) & RunRow.status.in_(OPEN))
 
 
-def add(connection: Connection, row: RunRow) -> RunRow:
+def add(connection: Connection, row: R) -> R:
     """Add a run and return it."""
     Rows(connection).insert(row)
-    announce(connection, RunRow.__table__)
+    announce(connection, row.__table__)
     return row
 
 
@@ -48,22 +51,21 @@ def page(rows: Rows, query: Select[RunRow], place: PageQuery) -> tuple[Sequence[
     return rows.page(query.options(defer(RunRow.state, raiseload=True)), place)
 
 
-def change(connection: Connection, row: RunRow, **values: Any) -> None:
+def change(connection: Connection, row: AnyRun, **values: Any) -> None:
     """Change columns of a run."""
-    connection.execute(update(RunRow).filter_by(id=row.id).values(values))
-    for name, value in values.items():
-        setattr(row, name, value)
+    connection.execute(update(type(row)).filter_by(id=row.id).values(values))
+    row.change(values)
     if "status" in values:
-        announce(connection, RunRow.__table__)
+        announce(connection, row.__table__)
 
 
-def count(connection: Connection, run_id: str, worker: str, spent: Mapping[str, int]) -> bool:
+def count(connection: Connection, row: AnyRun, worker: str, spent: Mapping[str, int]) -> bool:
     """Record a run's usage, and return whether this worker still holds it."""
-    columns = RunRow.__table__.c
+    kind = type(row)
     result = connection.execute(
-        update(RunRow)
-        .filter_by(id=run_id, worker=worker)
-        .where(RunRow.status.in_(OPEN))
-        .values({name: columns[name] + amount for name, amount in spent.items()})
+        update(kind)
+        .filter_by(id=row.id, worker=worker)
+        .where(kind.status.in_(OPEN))
+        .values({name: kind.__table__.c[name] + amount for name, amount in spent.items()})
     )
     return result.rowcount == 1

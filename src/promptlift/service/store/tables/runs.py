@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 from sqlalchemy import Index, Text
@@ -76,6 +76,11 @@ class RunRow(Working, Base):
     input_tokens: Mapped[Spent]
     output_tokens: Mapped[Spent]
 
+    @property
+    def noun(self) -> str:
+        """What users call it."""
+        return "benchmark" if self.kind == "benchmark" else "run"
+
 
 class KeptResults(ApiModel):
     """The measurements of an optimization so far: its results, the figures of its variants, and warnings about the run."""
@@ -107,6 +112,7 @@ class OptimizationRow(Working, Base):
         Index("ix_optimizations_prompt_id_seq", "prompt_id", "seq"),
         Index("ix_optimizations_status", "status"),
     )
+    noun: ClassVar = "optimization"
 
     seq: Mapped[Seq]
     id: Mapped[Id]
