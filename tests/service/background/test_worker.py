@@ -16,7 +16,7 @@ from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import leases, optimizations
 from promptlift.service.store import runs as rows
 from promptlift.service.store.leases import Leases, Wait, announce
-from promptlift.service.store.tables import optimizations as optimizations_table
+from promptlift.service.store.tables.runs import OptimizationRow
 from support.databases import migrated
 from support.deployed import World, later
 from support.service_process import wait_until
@@ -123,7 +123,7 @@ def test_what_waits_behind_as_many_rows_as_were_wanted_is_not_gathered(world, ru
 @pytest.mark.slow
 def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "CLOCK_SECONDS", 0.0)
-    made_at = optimizations_table.c.created_at
+    made_at = OptimizationRow.created_at
 
     def hand_in(row_id):
         with world.database.write() as connection:
@@ -132,7 +132,7 @@ def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch
 
     kind = Recorder(lambda run: end(world, run.row_id))
     kind.leases = Leases(
-        optimizations_table, optimizations_table.c.status == "running", due=made_at, wait=Wait(made_at, 0)
+        OptimizationRow, OptimizationRow.status == "running", due=made_at, wait=Wait(made_at, 0)
     )
     before, meanwhile = (world.optimization(status="stopped", winner=None) for _ in range(2))
     hand_in(before)
@@ -286,7 +286,7 @@ def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, r
     assert kind.begun.wait(20)
     with world.database.write() as connection:
         rows.change(connection, optimizations.get(connection, row_id), worker=None)
-        announce(connection, optimizations_table)
+        announce(connection, OptimizationRow)
     wait_until(lambda: lease(world, row_id).worker == worker.id, what="it was claimed again")
     assert kind.worked == [[row_id]]  # not twice at the same time
     kind.go_on.set()
@@ -327,7 +327,7 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
     assert kind.begun.wait(20)
     with world.database.write() as connection:
         rows.change(connection, optimizations.get(connection, row_id), worker=None)
-        announce(connection, optimizations_table)
+        announce(connection, OptimizationRow)
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
     assert kind.worked == [[row_id]] * 2
 

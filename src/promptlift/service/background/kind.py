@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.service.store import SQLAlchemyError
 from promptlift.service.store.leases import Leases
-from promptlift.service.store.tables import singleton_jobs
+from promptlift.service.store.tables.accounts import SingletonJobRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -107,7 +107,7 @@ class SingletonJob(Kind):
     ) -> None:
         super().__init__()
         self.name = name
-        self.leases = Leases(singleton_jobs, singleton_jobs.c.id == name, wait=wait)
+        self.leases = Leases(SingletonJobRow, SingletonJobRow.id == name, wait=wait)
         self._step = step
         self._every_seconds = every_seconds
         self._over = threading.Event()

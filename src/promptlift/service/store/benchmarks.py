@@ -40,7 +40,7 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
         return False
     connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id))
     connection.execute(delete(RunRow).filter_by(id=benchmark_id))
-    announce(connection, RunRow.__table__)
+    announce(connection, RunRow)
     return True
 
 

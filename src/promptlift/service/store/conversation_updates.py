@@ -11,19 +11,15 @@ from promptlift.schema.search import DELETED
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import wanted
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    deliveries,
-    events,
-    idempotency_keys,
-    insights,
-    judge_verdicts,
-    labels,
-    optimizations,
-    simulations,
+from promptlift.service.store.tables.conversations import (
+    ContentRow,
+    ConversationRow,
+    IdempotencyKeyRow,
+    InsightsRow,
 )
+from promptlift.service.store.tables.events import DeliveryRow, EventRow
 from promptlift.service.store.tables.prompts import LabelRow
+from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow, VerdictRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -73,25 +69,25 @@ def lookup(
 
     At most ``SAME_SOURCE`` per source id.
     """
-    mine = and_(conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id)
+    mine = and_(ConversationRow.account_id == account_id, ConversationRow.prompt_id == prompt_id)
     wanted = []
     if ids:
-        wanted.append(conversations.c.id.in_(ids))
+        wanted.append(ConversationRow.id.in_(ids))
     if source_ids:
         place = func.row_number().over(
-            partition_by=conversations.c.source_id, order_by=conversations.c.seq.desc()
+            partition_by=ConversationRow.source_id, order_by=ConversationRow.seq.desc()
         )
         ranked = (
-            select(conversations.c.seq, place.label("place"))
-            .where(mine, conversations.c.source_id.in_(source_ids))
+            select(ConversationRow.seq, place.label("place"))
+            .where(mine, ConversationRow.source_id.in_(source_ids))
             .subquery()
         )
         newest = select(ranked.c.seq).where(ranked.c.place <= SAME_SOURCE)
-        wanted.append(conversations.c.seq.in_(newest))
+        wanted.append(ConversationRow.seq.in_(newest))
     if not wanted:
         return []
-    found = select(*(conversations.c[name] for name in Known._fields)).where(mine, or_(*wanted))
-    return [Known._make(row) for row in connection.execute(found.order_by(conversations.c.seq.desc()))]
+    found = select(*(getattr(ConversationRow, name) for name in Known._fields)).where(mine, or_(*wanted))
+    return [Known._make(row) for row in connection.execute(found.order_by(ConversationRow.seq.desc()))]
 
 
 def change(
@@ -113,21 +109,19 @@ def change(
         mistaken for those of the new content.
     """
     values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
-    connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
-    announce(connection, conversations)
+    connection.execute(update(ConversationRow).where(ConversationRow.seq == before.seq).values(**values))
+    announce(connection, ConversationRow)
     if content is not None:
-        connection.execute(
-            delete(conversation_contents).where(conversation_contents.c.conversation_id == before.id)
-        )
-        connection.execute(insert(conversation_contents).values(conversation_id=before.id, content=content))
-        for table in (insights, judge_verdicts):
-            connection.execute(delete(table).where(table.c.conversation_id == before.id))
+        connection.execute(delete(ContentRow).where(ContentRow.conversation_id == before.id))
+        connection.execute(insert(ContentRow).values(conversation_id=before.id, content=content))
+        for kind in (InsightsRow, VerdictRow):
+            connection.execute(delete(kind).where(kind.conversation_id == before.id))
 
 
 # Conversations per transaction, so that others can write in between.
 AT_ONCE = 500
 
-_HAS_CONTENT = exists().where(conversation_contents.c.conversation_id == conversations.c.id)
+_HAS_CONTENT = exists().where(ContentRow.conversation_id == ConversationRow.id)
 
 
 def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
@@ -141,16 +135,16 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
         Where to continue; 0 at first. Returned as ``None`` when nothing is left.
     """
     rows = _some(
-        connection, and_(_HAS_CONTENT, conversations.c.judging.in_(("done", "failed"))), before, after_seq
+        connection, and_(_HAS_CONTENT, ConversationRow.judging.in_(("done", "failed"))), before, after_seq
     )
     if not rows:
         return 0, None
     ids = [row.id for row in rows]
-    connection.execute(delete(conversation_contents).where(conversation_contents.c.conversation_id.in_(ids)))
+    connection.execute(delete(ContentRow).where(ContentRow.conversation_id.in_(ids)))
     accounts = {row.account_id for row in rows}
     forget_quotations(connection, accounts, ids)
     stamp = changes.stamp(connection, accounts)
-    connection.execute(update(conversations).where(conversations.c.id.in_(ids)).values(updated_at=stamp))
+    connection.execute(update(ConversationRow).where(ConversationRow.id.in_(ids)).values(updated_at=stamp))
     return len(ids), int(rows[-1].seq)
 
 
@@ -160,19 +154,19 @@ def delete_conversations(connection: Connection, *, before: int, after_seq: int)
     Their insights, verdicts, labels, events and quotations in searches are deleted too; counts are updated,
     and readers of changes learn of the deletion.
     """
-    rows = _some(connection, conversations.c.judging.in_(("done", "failed")), before, after_seq)
+    rows = _some(connection, ConversationRow.judging.in_(("done", "failed")), before, after_seq)
     if not rows:
         return 0, None
     ids = [row.id for row in rows]
     with conversation_counts.following(connection, ids):
-        of_event = select(events.c.id).where(events.c.subject_id.in_(ids))
-        connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(of_event)))
-        connection.execute(delete(events).where(events.c.subject_id.in_(ids)))
-        for table in (idempotency_keys, insights, judge_verdicts, labels, conversation_contents):
-            connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
+        of_event = select(EventRow.id).where(EventRow.subject_id.in_(ids))
+        connection.execute(delete(DeliveryRow).where(DeliveryRow.event_id.in_(of_event)))
+        connection.execute(delete(EventRow).where(EventRow.subject_id.in_(ids)))
+        for kind in (IdempotencyKeyRow, InsightsRow, VerdictRow, LabelRow, ContentRow):
+            connection.execute(delete(kind).where(kind.conversation_id.in_(ids)))
         forget_quotations(connection, {row.account_id for row in rows}, ids)
         changes.note_deleted(connection, rows)
-        connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
+        connection.execute(delete(ConversationRow).where(ConversationRow.id.in_(ids)))
     return len(ids), int(rows[-1].seq)
 
 
@@ -180,11 +174,11 @@ def _some(
     connection: Connection, condition: object, before: int, after_seq: int
 ) -> Sequence[OldConversation]:
     found = (
-        select(*(conversations.c[name] for name in OldConversation._fields))
-        .where(conversations.c.seq > after_seq, conversations.c.started_at < before, condition)  # type: ignore[arg-type]
-        .order_by(conversations.c.seq)
+        select(*(getattr(ConversationRow, name) for name in OldConversation._fields))
+        .where(ConversationRow.seq > after_seq, ConversationRow.started_at < before, condition)  # type: ignore[arg-type]
+        .order_by(ConversationRow.seq)
         .limit(AT_ONCE)
-        .with_for_update(of=conversations)
+        .with_for_update(of=ConversationRow)
     )
     return [OldConversation._make(row) for row in connection.execute(found)]
 
@@ -195,15 +189,15 @@ def places(connection: Connection, account_id: str, ids: Collection[str]) -> dic
     Logged ones cannot be deleted before the transaction ends.
     """
     logged = (
-        select(conversations.c.id, conversations.c.prompt_id)
-        .where(conversations.c.account_id == account_id, conversations.c.id.in_(ids))
-        .order_by(conversations.c.seq)
+        select(ConversationRow.id, ConversationRow.prompt_id)
+        .where(ConversationRow.account_id == account_id, ConversationRow.id.in_(ids))
+        .order_by(ConversationRow.seq)
         .with_for_update(read=True)
     )
     simulated = (
-        select(simulations.c.id, simulations.c.optimization_id, optimizations.c.prompt_id)
-        .join(optimizations, optimizations.c.id == simulations.c.optimization_id)
-        .where(simulations.c.account_id == account_id, simulations.c.id.in_(ids))
+        select(SimulationRow.id, SimulationRow.optimization_id, OptimizationRow.prompt_id)
+        .join(OptimizationRow, OptimizationRow.id == SimulationRow.optimization_id)
+        .where(SimulationRow.account_id == account_id, SimulationRow.id.in_(ids))
     )
     found: dict[str, Place] = {row.id: (row.prompt_id, None) for row in connection.execute(logged)}
     found |= {row.id: (row.prompt_id, row.optimization_id) for row in connection.execute(simulated)}
@@ -223,11 +217,11 @@ def forget_quotations(
     The evidence stays, without words and the conversation's id.
     """
     rows = connection.execute(
-        select(optimizations.c.id, optimizations.c.search)
+        select(OptimizationRow.id, OptimizationRow.search)
         .where(
-            optimizations.c.account_id.in_(accounts),
+            OptimizationRow.account_id.in_(accounts),
             # A running optimization may be about to store its first quotations, so wait for its row.
-            or_(optimizations.c.search.is_not(None), optimizations.c.status == "running"),
+            or_(OptimizationRow.search.is_not(None), OptimizationRow.status == "running"),
         )
         .with_for_update()
     ).all()
@@ -235,7 +229,7 @@ def forget_quotations(
     for row in rows:
         state = row.search
         if state is not None and forget_in([*state["search"]["edits"], *state["refused"]], gone):
-            connection.execute(update(optimizations).filter_by(id=row.id).values(search=state))
+            connection.execute(update(OptimizationRow).filter_by(id=row.id).values(search=state))
 
 
 def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:
@@ -254,8 +248,6 @@ def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:
 def still_there(connection: Connection, conversation_ids: Collection[str]) -> set[str]:
     """Return which of some conversations still have their transcripts."""
     found = connection.scalars(
-        select(conversation_contents.c.conversation_id).where(
-            conversation_contents.c.conversation_id.in_(conversation_ids)
-        )
+        select(ContentRow.conversation_id).where(ContentRow.conversation_id.in_(conversation_ids))
     )
     return set(found)

@@ -20,11 +20,12 @@ from promptlift.service.store.tables import (
     idempotency_keys,
     insights,
 )
+from promptlift.service.store.tables.conversations import ConversationRow, IdempotencyKeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select, SQLColumnExpression
 
     from promptlift.schema.queries import ConversationsQuery
 
@@ -240,7 +241,7 @@ def find(connection: Connection, account_id: str, conversation_id: str) -> Store
     return None if row is None else StoredConversation._make(row)
 
 
-def judged_of(account_id: str, prompt_id: str, *columns: ColumnElement[Any]) -> Select[Any]:
+def judged_of(account_id: str, prompt_id: str, *columns: SQLColumnExpression[Any]) -> Select[Any]:
     """Return the query for columns of a prompt's conversations with insights, the latest by their own time first."""
     return (
         select(*columns)
@@ -292,7 +293,7 @@ def add(
     bulk.insert_rows(connection, conversations, numbered)
     bulk.insert_rows(connection, conversation_contents, contents)
     conversation_counts.add(connection, [row["id"] for row in numbered])
-    announce(connection, conversations)
+    announce(connection, ConversationRow)
 
 
 def _next_numbers(connection: Connection, count: int) -> Sequence[int]:
@@ -335,7 +336,7 @@ def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None
 NEVER: Final = 2**62
 
 KEYS_EXPIRE: Final = Wait(
-    idempotency_keys.c.expires_at, IDEMPOTENCY_HOURS * clock.HOUR, idempotency_keys.c.expires_at < NEVER
+    IdempotencyKeyRow.expires_at, IDEMPOTENCY_HOURS * clock.HOUR, IdempotencyKeyRow.expires_at < NEVER
 )
 """Lifetime of other idempotency keys."""
 

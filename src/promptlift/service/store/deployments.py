@@ -10,24 +10,15 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.rows import Rows, newest
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    deployments,
-    insights,
-    optimizations,
-    prompt_versions,
-)
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
 from promptlift.service.store.tables.mapping import Json
 from promptlift.service.store.tables.prompts import PromptRow, VersionRow
-from promptlift.service.store.tables.runs import DeploymentRow
+from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
-
-    from promptlift.service.store.tables.runs import OptimizationRow
+    from sqlalchemy import Connection, Select, SQLColumnExpression
 
     # Start and end of a span; ``None`` for no bound.
     Span = tuple[int | None, int | None]
@@ -37,10 +28,10 @@ NEAREST = 2_000
 # States from which a variant may still go live.
 WAITING = ("staged", "testing")
 
-LEASES = Leases(deployments, deployments.c.state == "testing")
+LEASES = Leases(DeploymentRow, DeploymentRow.state == "testing")
 """Leases of regression tests."""
 
-LIVE = Wait(deployments.c.applied_at, 0)
+LIVE = Wait(DeploymentRow.applied_at, 0)
 """The time from which conversations use the text of a deployment."""
 
 
@@ -54,7 +45,7 @@ def add(
 ) -> None:
     """Add a deployment of a variant."""
     connection.execute(
-        insert(deployments).values(
+        insert(DeploymentRow).values(
             id=new_id("dep"),
             account_id=optimization.account_id,
             prompt_id=optimization.prompt_id,
@@ -66,18 +57,18 @@ def add(
             **values,
         )
     )
-    announce(connection, deployments)
+    announce(connection, DeploymentRow)
 
 
 def change(connection: Connection, deployment: DeploymentRow, *, now: int, **values: Any) -> bool:
     """Change a deployment that is still in the state and verification of the row; return whether it was."""
-    same = deployments.c.verification.is_not_distinct_from(deployment.verification)
+    same = DeploymentRow.verification.is_not_distinct_from(deployment.verification)
     result = connection.execute(
-        update(deployments)
-        .where(deployments.c.id == deployment.id, deployments.c.state == deployment.state, same)
+        update(DeploymentRow)
+        .where(DeploymentRow.id == deployment.id, DeploymentRow.state == deployment.state, same)
         .values(updated_at=now, **values)
     )
-    announce(connection, deployments)
+    announce(connection, DeploymentRow)
     return bool(result.rowcount)
 
 
@@ -130,14 +121,14 @@ def version_before(connection: Connection, deployment: DeploymentRow) -> Version
 
 def count(connection: Connection, deployment: DeploymentRow, worker: str, spent: Mapping[str, int]) -> bool:
     """Add a regression test's usage to its optimization, and return whether this worker still holds the test."""
-    mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")
+    mine = update(DeploymentRow).filter_by(id=deployment.id, worker=worker, state="testing")
     # An update that changes nothing locks the row until the end of the transaction, on every database.
     if not connection.execute(mine.values(worker=worker)).rowcount:
         return False
     connection.execute(
-        update(optimizations)
+        update(OptimizationRow)
         .filter_by(id=deployment.optimization_id)
-        .values({name: optimizations.c[name] + amount for name, amount in spent.items()})
+        .values({name: getattr(OptimizationRow, name) + amount for name, amount in spent.items()})
     )
     return True
 
@@ -167,12 +158,12 @@ def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span
 
     Imported conversations are often older than the prompt in this database: they used its first text.
     """
-    mine = prompt_versions.c.prompt_id == deployment.prompt_id
-    first = connection.scalar(select(func.min(prompt_versions.c.seq)).where(mine))
-    before = prompt_versions.c.seq == deployment.previous_version_seq
+    mine = VersionRow.prompt_id == deployment.prompt_id
+    first = connection.scalar(select(func.min(VersionRow.seq)).where(mine))
+    before = VersionRow.seq == deployment.previous_version_seq
     since = None
     if deployment.previous_version_seq != first:
-        since = connection.scalar(select(prompt_versions.c.created_at).where(mine, before))
+        since = connection.scalar(select(VersionRow.created_at).where(mine, before))
     return (since, deployment.applied_at), (deployment.live_since, None)
 
 
@@ -192,10 +183,10 @@ class WatchedConversation(NamedTuple):
 def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> list[WatchedConversation]:
     """Return the latest judged conversations of a span, oldest first."""
     details = (
-        conversations.c.status,
-        conversations.c.response_seconds,
-        conversations.c.message_count,
-        type_coerce(insights.c.document, Json),
+        ConversationRow.status,
+        ConversationRow.response_seconds,
+        ConversationRow.message_count,
+        type_coerce(InsightsRow.document, Json),
     )
     rows = connection.execute(_latest(deployment, span, *details)).all()
     return [WatchedConversation._make(row) for row in reversed(rows)]
@@ -210,24 +201,23 @@ def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tu
     return int(row[0]), int(row[1] or 0)
 
 
-def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any]) -> Select[Any]:
+def _latest(deployment: DeploymentRow, span: Span, *columns: SQLColumnExpression[Any]) -> Select[Any]:
     """Select the ended conversations with a verdict in a span of time."""
     since, until = span
-    columns = (
-        conversations.c.id,
-        conversations.c.started_at,
-        insights.c.task_completed,
-        insights.c.sentiment_score,
-        *columns,
+    figures = (
+        ConversationRow.id,
+        ConversationRow.started_at,
+        InsightsRow.task_completed,
+        InsightsRow.sentiment_score,
     )
     return (
-        judged_of(deployment.account_id, deployment.prompt_id, *columns)
+        judged_of(deployment.account_id, deployment.prompt_id, *figures, *columns)
         .where(
-            conversations.c.has_insights.is_(True),
-            conversations.c.status != "in_progress",
-            insights.c.task_completed.is_not(None),
-            true() if since is None else conversations.c.started_at >= since,
-            true() if until is None else conversations.c.started_at < until,
+            ConversationRow.has_insights.is_(True),
+            ConversationRow.status != "in_progress",
+            InsightsRow.task_completed.is_not(None),
+            true() if since is None else ConversationRow.started_at >= since,
+            true() if until is None else ConversationRow.started_at < until,
         )
         .limit(NEAREST)
     )
@@ -235,5 +225,5 @@ def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any])
 
 def content(connection: Connection, conversation_id: str) -> bytes:
     """Return the transcript of a conversation; empty if there is none."""
-    content = select(conversation_contents.c.content).filter_by(conversation_id=conversation_id)
+    content = select(ContentRow.content).filter_by(conversation_id=conversation_id)
     return connection.scalar(content) or b""

@@ -10,15 +10,10 @@ from promptlift.schema.judges import JudgeVerdict
 from promptlift.service import clock
 from promptlift.service.store.leases import announce, in_batches
 from promptlift.service.store.rows import Rows, equal, newest, wanted
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    judge_verdicts,
-    judges,
-    prompts,
-)
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow
 from promptlift.service.store.tables.mapping import Moment
-from promptlift.service.store.tables.runs import JudgeRow, RunRow
+from promptlift.service.store.tables.prompts import PromptRow
+from promptlift.service.store.tables.runs import JudgeRow, RunRow, VerdictRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +61,8 @@ def remove(connection: Connection, account_id: str, judge_id: str) -> bool:
     if not ids:
         return False
     connection.execute(delete(RunRow).where(RunRow.subject_id.in_(ids)))
-    announce(connection, RunRow.__table__)
-    connection.execute(delete(judge_verdicts).where(judge_verdicts.c.judge_row_id.in_(ids)))
+    announce(connection, RunRow)
+    connection.execute(delete(VerdictRow).where(VerdictRow.judge_row_id.in_(ids)))
     connection.execute(delete(JudgeRow).where(JudgeRow.id.in_(ids)))
     return True
 
@@ -83,20 +78,20 @@ class ToAnswer(NamedTuple):
     content: str
 
 
-_SHOWN = (
-    (judge_verdicts.c.judge_row_id + "." + judge_verdicts.c.conversation_id).label("id"),
-    judge_verdicts.c.conversation_id,
-    conversations.c.prompt_id,
-    conversations.c.status,
-    judges.c.name.label("judge"),
-    judges.c.version.label("judge_version"),
-    judge_verdicts.c.verdict,
-    judge_verdicts.c.reason,
-    judge_verdicts.c.analyser,
-    judge_verdicts.c.problem,
-    type_coerce(conversations.c.started_at, Moment).label("started_at"),
-    type_coerce(conversations.c.created_at, Moment).label("created_at"),
-    type_coerce(judge_verdicts.c.created_at, Moment).label("judged_at"),
+_SHOWN: tuple[Any, ...] = (
+    (VerdictRow.judge_row_id + "." + VerdictRow.conversation_id).label("id"),
+    VerdictRow.conversation_id,
+    ConversationRow.prompt_id,
+    ConversationRow.status,
+    JudgeRow.name.label("judge"),
+    JudgeRow.version.label("judge_version"),
+    VerdictRow.verdict,
+    VerdictRow.reason,
+    VerdictRow.analyser,
+    VerdictRow.problem,
+    type_coerce(ConversationRow.started_at, Moment).label("started_at"),
+    type_coerce(ConversationRow.created_at, Moment).label("created_at"),
+    type_coerce(VerdictRow.created_at, Moment).label("judged_at"),
 )
 
 
@@ -113,20 +108,18 @@ def selected(
     account_id: str, prompt_id: str | None, *, since: datetime | None, until: datetime | None
 ) -> list[ColumnElement[bool]]:
     """Return the conditions of a selection, which excludes conversations of deleted prompts."""
-    living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
-    which = equal(conversations, account_id=account_id, prompt_id=prompt_id)
-    which.append(conversations.c.prompt_id.in_(living))
+    living = select(PromptRow.id).where(PromptRow.account_id == account_id, PromptRow.deleted_at.is_(None))
+    which = equal(ConversationRow, account_id=account_id, prompt_id=prompt_id)
+    which.append(ConversationRow.prompt_id.in_(living))
     if since is not None:
-        which.append(conversations.c.started_at >= clock.from_datetime(since))
+        which.append(ConversationRow.started_at >= clock.from_datetime(since))
     if until is not None:
-        which.append(conversations.c.started_at < clock.from_datetime(until))
+        which.append(ConversationRow.started_at < clock.from_datetime(until))
     return which
 
 
 def _verdict_of(judge_row_id: str) -> ColumnElement[bool]:
-    return and_(
-        judge_verdicts.c.conversation_id == conversations.c.id, judge_verdicts.c.judge_row_id == judge_row_id
-    )
+    return and_(VerdictRow.conversation_id == ConversationRow.id, VerdictRow.judge_row_id == judge_row_id)
 
 
 def measure(
@@ -146,24 +139,24 @@ def measure(
     limit
         Maximum number of conversations to judge, newest first.
     """
-    source = conversations.outerjoin(judge_verdicts, _verdict_of(judge_row_id)).outerjoin(
-        conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
-    )
-    content, there = conversation_contents.c.content, conversation_contents.c.conversation_id.is_not(None)
-    judged = judge_verdicts.c.verdict.is_not(None)
+    there, judged = ContentRow.conversation_id.is_not(None), VerdictRow.verdict.is_not(None)
     counts = connection.execute(
         select(
             func.count().filter(judged).label("already"), func.count().filter(~judged & ~there).label("gone")
         )
-        .select_from(source)
+        .select_from(ConversationRow)
+        .outerjoin(VerdictRow, _verdict_of(judge_row_id))
+        .outerjoin(ContentRow, ContentRow.conversation_id == ConversationRow.id)
         .where(*selection)
     ).one()
-    size = func.length(content)
+    size = func.length(ContentRow.content)
     todo = (
         select(case((size > most_chars, most_chars), else_=size).label("chars"))
-        .select_from(source)
-        .where(*selection, there, judge_verdicts.c.verdict.is_(None))
-        .order_by(conversations.c.seq.desc())
+        .select_from(ConversationRow)
+        .outerjoin(VerdictRow, _verdict_of(judge_row_id))
+        .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+        .where(*selection, VerdictRow.verdict.is_(None))
+        .order_by(ConversationRow.seq.desc())
         .limit(limit)
         .subquery()
     )
@@ -176,11 +169,11 @@ def to_judge(
 ) -> Sequence[ToAnswer]:
     """Return conversations of a selection that this version has not yet judged or tried, newest first."""
     rows = connection.execute(
-        select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .outerjoin(judge_verdicts, _verdict_of(judge_row_id))
-        .where(*selection, judge_verdicts.c.conversation_id.is_(None))
-        .order_by(conversations.c.seq.desc())
+        select(ConversationRow.id, ConversationRow.generation, ContentRow.content)
+        .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+        .outerjoin(VerdictRow, _verdict_of(judge_row_id))
+        .where(*selection, VerdictRow.conversation_id.is_(None))
+        .order_by(ConversationRow.seq.desc())
         .limit(limit)
     )
     return [ToAnswer(row.id, row.generation, row.content.decode("utf-8", "replace")) for row in rows]
@@ -191,9 +184,9 @@ def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dic
     found: dict[str, str] = {}
     for some in in_batches(ids):
         rows = connection.execute(
-            select(conversations.c.id, conversation_contents.c.content)
-            .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-            .where(conversations.c.account_id == account_id, conversations.c.id.in_(some))
+            select(ConversationRow.id, ContentRow.content)
+            .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+            .where(ConversationRow.account_id == account_id, ConversationRow.id.in_(some))
         )
         found |= {row.id: row.content.decode("utf-8", "replace") for row in rows}
     return found
@@ -208,9 +201,9 @@ def keep_verdicts(connection: Connection, rows: Sequence[dict[str, Any]]) -> Non
     row_ids = {row["judge_row_id"] for row in rows}
     ids = [row["conversation_id"] for row in rows]
     living = (
-        select(conversations.c.id, conversations.c.generation)
-        .where(conversations.c.id.in_(ids))
-        .order_by(conversations.c.seq)
+        select(ConversationRow.id, ConversationRow.generation)
+        .where(ConversationRow.id.in_(ids))
+        .order_by(ConversationRow.seq)
     )
     # They must not be deleted during this transaction: a verdict refers to its conversation.
     there = {
@@ -219,8 +212,8 @@ def keep_verdicts(connection: Connection, rows: Sequence[dict[str, Any]]) -> Non
     }
     known = set(
         connection.scalars(
-            select(judge_verdicts.c.conversation_id).where(
-                judge_verdicts.c.judge_row_id.in_(row_ids), judge_verdicts.c.conversation_id.in_(ids)
+            select(VerdictRow.conversation_id).where(
+                VerdictRow.judge_row_id.in_(row_ids), VerdictRow.conversation_id.in_(ids)
             )
         )
     )
@@ -230,19 +223,19 @@ def keep_verdicts(connection: Connection, rows: Sequence[dict[str, Any]]) -> Non
         if row["conversation_id"] not in known and generation == row["generation"]:
             new.append({name: value for name, value in row.items() if name != "generation"})
     if new:
-        connection.execute(insert(judge_verdicts), new)
+        connection.execute(insert(VerdictRow), new)
 
 
 def forget_failed(connection: Connection, judge_row_id: str) -> None:
     """Delete the failed attempts of a version, so that they are repeated."""
     connection.execute(
-        delete(judge_verdicts).filter_by(judge_row_id=judge_row_id).where(judge_verdicts.c.verdict.is_(None))
+        delete(VerdictRow).filter_by(judge_row_id=judge_row_id).where(VerdictRow.verdict.is_(None))
     )
 
 
 def progress(connection: Connection, run_id: str) -> tuple[int, int]:
     """Count the verdicts and the failed attempts of a run."""
-    found = select(func.count(judge_verdicts.c.verdict), func.count()).filter_by(run_id=run_id)
+    found = select(func.count(VerdictRow.verdict), func.count()).filter_by(run_id=run_id)
     done, tried = connection.execute(found).one()
     return done, tried - done
 
@@ -254,11 +247,11 @@ def known_verdicts(
     found: dict[str, bool] = {}
     for some in in_batches(ids):
         rows = connection.execute(
-            select(judge_verdicts.c.conversation_id, judge_verdicts.c.verdict).where(
-                judge_verdicts.c.judge_row_id == judge_row_id,
-                judge_verdicts.c.analyser == analyser,
-                judge_verdicts.c.verdict.is_not(None),
-                judge_verdicts.c.conversation_id.in_(some),
+            select(VerdictRow.conversation_id, VerdictRow.verdict).where(
+                VerdictRow.judge_row_id == judge_row_id,
+                VerdictRow.analyser == analyser,
+                VerdictRow.verdict.is_not(None),
+                VerdictRow.conversation_id.in_(some),
             )
         )
         found |= {row[0]: bool(row[1]) for row in rows}
@@ -272,37 +265,30 @@ def verdict_page(
 
     With ``query.all_versions``, the newest answer for each conversation, from any version of the judge.
     """
-    source = judge_verdicts.join(judges, judges.c.id == judge_verdicts.c.judge_row_id).join(
-        conversations, conversations.c.id == judge_verdicts.c.conversation_id
+    found = (
+        select(*_SHOWN)
+        .select_from(VerdictRow)
+        .join(JudgeRow, JudgeRow.id == VerdictRow.judge_row_id)
+        .join(ConversationRow, ConversationRow.id == VerdictRow.conversation_id)
+        .where(*equal(ConversationRow, prompt_id=query.linked_id))
     )
-    which = equal(conversations, prompt_id=query.linked_id)
-    if not query.all_versions:
-        which.append(judge_verdicts.c.judge_row_id == judge.id)
-    else:
+    if query.all_versions:
         place = func.row_number().over(
-            partition_by=judge_verdicts.c.conversation_id, order_by=judges.c.version.desc()
+            partition_by=VerdictRow.conversation_id, order_by=JudgeRow.version.desc()
         )
         ranked = (
-            select(judge_verdicts.c.judge_row_id, judge_verdicts.c.conversation_id, place.label("place"))
-            .join(judges, judges.c.id == judge_verdicts.c.judge_row_id)
-            .where(judges.c.judge_id == judge.judge_id, judge_verdicts.c.verdict.is_not(None))
+            select(VerdictRow.judge_row_id, VerdictRow.conversation_id, place.label("place"))
+            .join(JudgeRow, JudgeRow.id == VerdictRow.judge_row_id)
+            .where(JudgeRow.judge_id == judge.judge_id, VerdictRow.verdict.is_not(None))
             .subquery()
         )
-        source = source.join(
-            ranked,
-            and_(
-                ranked.c.conversation_id == judge_verdicts.c.conversation_id,
-                ranked.c.judge_row_id == judge_verdicts.c.judge_row_id,
-            ),
+        same = and_(
+            ranked.c.conversation_id == VerdictRow.conversation_id,
+            ranked.c.judge_row_id == VerdictRow.judge_row_id,
         )
-        which.append(ranked.c.place == 1)
-    total = connection.scalar(select(func.count()).select_from(source).where(*which)) or 0
-    rows = (
-        select(*_SHOWN)
-        .select_from(source)
-        .where(*which)
-        .order_by(conversations.c.seq.desc())
-        .limit(query.limit)
-        .offset(query.offset)
-    )
-    return [JudgeVerdict(**row) for row in connection.execute(rows).mappings()], total
+        found = found.join(ranked, same).where(ranked.c.place == 1)
+    else:
+        found = found.where(VerdictRow.judge_row_id == judge.id)
+    page = found.order_by(ConversationRow.seq.desc()).limit(query.limit).offset(query.offset)
+    shown = [JudgeVerdict(**row) for row in connection.execute(page).mappings()]
+    return shown, Rows(connection).count(found)

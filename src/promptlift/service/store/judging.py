@@ -10,14 +10,8 @@ from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import Leases, Wait, announce, in_batches
 from promptlift.service.store.rows import equal, newest
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    insights,
-    learned_judges,
-    prompts,
-)
-from promptlift.service.store.tables.prompts import LearnedJudgeRow
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
+from promptlift.service.store.tables.prompts import LearnedJudgeRow, PromptRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,15 +25,15 @@ if TYPE_CHECKING:
 LONGEST_PAUSE: Final = 600 * clock.SECOND
 
 LEASES = Leases(
-    conversations,
-    conversations.c.judging.in_(("pending", "claimed")),
-    due=conversations.c.judge_after,
+    ConversationRow,
+    ConversationRow.judging.in_(("pending", "claimed")),
+    due=ConversationRow.judge_after,
     free={"judging": "pending"},
     claimed={"judging": "claimed"},
     wait=Wait(
-        conversations.c.judge_after,
-        case((conversations.c.judge_problem.is_(None), 0), else_=LONGEST_PAUSE),
-        conversations.c.judging == "pending",
+        ConversationRow.judge_after,
+        case((ConversationRow.judge_problem.is_(None), 0), else_=LONGEST_PAUSE),
+        ConversationRow.judging == "pending",
     ),
 )
 """Leases of conversations that wait for insights."""
@@ -80,29 +74,29 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
     """Return the conversations that this job has claimed and not yet judged."""
     found = connection.execute(
         select(
-            *(conversations.c[name] for name in ToJudge._fields[:5]),
-            conversation_contents.c.content,
-            prompts.c.objective,
-            prompts.c.outcome,
-            conversations.c.metadata,
-            conversations.c.status,
-            insights.c.document,
-            learned_judges.c.id,
+            *(getattr(ConversationRow, name) for name in ToJudge._fields[:5]),
+            ContentRow.content,
+            PromptRow.objective,
+            PromptRow.outcome,
+            ConversationRow.metadata_,
+            ConversationRow.status,
+            InsightsRow.document,
+            LearnedJudgeRow.id,
         )
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .join(prompts, prompts.c.id == conversations.c.prompt_id)
-        .outerjoin(learned_judges, and_(learned_judges.c.prompt_id == prompts.c.id, learned_judges.c.judges))
+        .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+        .join(PromptRow, PromptRow.id == ConversationRow.prompt_id)
+        .outerjoin(LearnedJudgeRow, and_(LearnedJudgeRow.prompt_id == PromptRow.id, LearnedJudgeRow.judges))
         .outerjoin(
-            insights,
+            InsightsRow,
             and_(
-                insights.c.conversation_id == conversations.c.id,
-                insights.c.generation == conversations.c.generation,
+                InsightsRow.conversation_id == ConversationRow.id,
+                InsightsRow.generation == ConversationRow.generation,
             ),
         )
         .where(
-            conversations.c.id.in_(conversation_ids),
-            conversations.c.judging == "claimed",
-            conversations.c.worker == worker,
+            ConversationRow.id.in_(conversation_ids),
+            ConversationRow.judging == "claimed",
+            ConversationRow.worker == worker,
         )
     )
     return [ToJudge._make(row) for row in found]
@@ -127,13 +121,13 @@ def keep(
         their rows, and the next writer waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
-    claimed = select(conversations.c.id, conversations.c.account_id, conversations.c.generation).filter_by(
+    claimed = select(ConversationRow.id, ConversationRow.account_id, ConversationRow.generation).filter_by(
         **_claimed_by(worker)
     )
-    statement = claimed.where(conversations.c.id.in_(ids))
+    statement = claimed.where(ConversationRow.id.in_(ids))
     if connection.dialect.name != "sqlite":
         # In the order in which others lock conversations, so that there is no deadlock.
-        statement = statement.order_by(conversations.c.seq).with_for_update()
+        statement = statement.order_by(ConversationRow.seq).with_for_update()
     found = connection.execute(statement).all()
     wanted = {row.id: row.generation for row in found}
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
@@ -142,15 +136,16 @@ def keep(
         stamp = changes.stamp(connection, {row.account_id for row in found})
         with conversation_counts.following(connection, names):
             connection.execute(
-                update(conversations)
-                .where(conversations.c.id.in_(names))
+                update(ConversationRow)
+                .where(ConversationRow.id.in_(names))
                 .values(judging="done", worker=None, has_insights=True, judge_problem=None, updated_at=stamp)
             )
-            connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
+            connection.execute(delete(InsightsRow).where(InsightsRow.conversation_id.in_(names)))
             connection.execute(
-                insert(insights), [{**row, **conversation_counts.counted_of(row["document"])} for row in kept]
+                insert(InsightsRow),
+                [{**row, **conversation_counts.counted_of(row["document"])} for row in kept],
             )
-            announce(connection, insights)
+            announce(connection, InsightsRow)
             also(names)
     else:
         also(names)
@@ -174,14 +169,14 @@ def put_back(
         Whether this counts as an attempt: not if the model is unavailable to all.
     """
     connection.execute(
-        update(conversations)
+        update(ConversationRow)
         .filter_by(**_claimed_by(worker))
-        .where(conversations.c.id.in_(conversation_ids))
+        .where(ConversationRow.id.in_(conversation_ids))
         .values(
             judging="pending",
             worker=None,
             judge_after=after,
-            judge_attempts=conversations.c.judge_attempts + int(counts),
+            judge_attempts=ConversationRow.judge_attempts + int(counts),
             judge_problem=problem,
             updated_at=_stamp(connection, conversation_ids),
         )
@@ -189,23 +184,23 @@ def put_back(
 
 
 def _stamp(connection: Connection, conversation_ids: Sequence[str]) -> int:
-    accounts = select(conversations.c.account_id).where(conversations.c.id.in_(conversation_ids)).distinct()
+    accounts = select(ConversationRow.account_id).where(ConversationRow.id.in_(conversation_ids)).distinct()
     return changes.stamp(connection, connection.scalars(accounts).all())
 
 
 def make_account_due(connection: Connection, account_id: str, *, now: int) -> None:
     """Make an account's waiting conversations due."""
-    waiting = conversations.c.judging == "pending", conversations.c.judge_after > now
+    waiting = ConversationRow.judging == "pending", ConversationRow.judge_after > now
     connection.execute(
-        update(conversations).filter_by(account_id=account_id).where(*waiting).values(judge_after=now)
+        update(ConversationRow).filter_by(account_id=account_id).where(*waiting).values(judge_after=now)
     )
-    announce(connection, conversations)
+    announce(connection, ConversationRow)
 
 
 def give_up(connection: Connection, worker: str, conversation_id: str, *, problem: str) -> None:
     """Record that a conversation cannot be judged, and why. It can still be queued again."""
     connection.execute(
-        update(conversations)
+        update(ConversationRow)
         .filter_by(id=conversation_id, **_claimed_by(worker))
         .values(
             judging="failed",
@@ -225,24 +220,24 @@ def ask_again(
     now: int,
 ) -> int:
     """Queue conversations to be judged again; their insights stay until they are replaced."""
-    wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    wanted = equal(ConversationRow, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     # Without its transcript a conversation keeps its existing insights.
-    wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
-    had_problem = conversations.c.judge_problem.is_not(None)
+    wanted.append(exists().where(ContentRow.conversation_id == ConversationRow.id))
+    had_problem = ConversationRow.judge_problem.is_not(None)
     stamp = changes.stamp(connection, [account_id])
-    announce(connection, conversations)
+    announce(connection, ConversationRow)
     return connection.execute(
-        update(conversations)
+        update(ConversationRow)
         .where(*wanted)
         .values(
             judging="pending",
             worker=None,
-            generation=conversations.c.generation + 1,
+            generation=ConversationRow.generation + 1,
             judge_after=now,
             judge_attempts=0,
             judge_problem=None,
             # For the others, lists do not change.
-            updated_at=case((had_problem, stamp), else_=conversations.c.updated_at),
+            updated_at=case((had_problem, stamp), else_=ConversationRow.updated_at),
         )
     ).rowcount
 
@@ -260,41 +255,41 @@ def decide_again(
     No judge is called; existing insights stay unchanged. A conversation that a worker holds is taken from it,
     because its verdict would be outdated.
     """
-    wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    wanted = equal(ConversationRow, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     if prompt_id is None:
-        ruled = select(prompts.c.id).filter_by(account_id=account_id).where(prompts.c.outcome.is_not(None))
-        wanted.append(conversations.c.prompt_id.in_(ruled))
+        ruled = select(PromptRow.id).filter_by(account_id=account_id).where(PromptRow.outcome.is_not(None))
+        wanted.append(ConversationRow.prompt_id.in_(ruled))
     connection.execute(
-        update(conversations)
-        .where(*wanted, conversations.c.judging == "done")
+        update(ConversationRow)
+        .where(*wanted, ConversationRow.judging == "done")
         .values(judging="pending", worker=None, judge_after=now, judge_attempts=0)
     )
     # In the order in which others lock conversations, as `keep` does.
-    held = select(conversations.c.id).where(*wanted, conversations.c.judging == "claimed")
-    for some in in_batches(connection.scalars(held.order_by(conversations.c.seq).with_for_update()).all()):
+    held = select(ConversationRow.id).where(*wanted, ConversationRow.judging == "claimed")
+    for some in in_batches(connection.scalars(held.order_by(ConversationRow.seq).with_for_update()).all()):
         known = exists().where(
-            conversations.c.id == insights.c.conversation_id,
-            conversations.c.id.in_(some),
-            conversations.c.generation == insights.c.generation,
+            ConversationRow.id == InsightsRow.conversation_id,
+            ConversationRow.id.in_(some),
+            ConversationRow.generation == InsightsRow.generation,
         )
-        connection.execute(update(insights).where(known).values(generation=insights.c.generation + 1))
+        connection.execute(update(InsightsRow).where(known).values(generation=InsightsRow.generation + 1))
         connection.execute(
-            update(conversations)
-            .where(conversations.c.id.in_(some))
+            update(ConversationRow)
+            .where(ConversationRow.id.in_(some))
             .values(
-                judging="pending", worker=None, judge_after=now, generation=conversations.c.generation + 1
+                judging="pending", worker=None, judge_after=now, generation=ConversationRow.generation + 1
             )
         )
-    announce(connection, conversations)
+    announce(connection, ConversationRow)
 
 
 def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Trouble]:
     """Count the conversations of a prompt without insights that could not be judged so far, by state and reason."""
-    of = (conversations.c.judging, conversations.c.judge_problem)
+    of = (ConversationRow.judging, ConversationRow.judge_problem)
     found = connection.execute(
         select(*of, func.count())
         .filter_by(account_id=account_id, prompt_id=prompt_id, has_insights=False)
-        .where(conversations.c.judge_problem.is_not(None))
+        .where(ConversationRow.judge_problem.is_not(None))
         .group_by(*of)
     )
     return [Trouble._make(row) for row in found]
@@ -302,8 +297,8 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Tr
 
 def judged_again(connection: Connection, account_id: str, prompt_id: str) -> int:
     """Count the conversations of a prompt that have insights and wait for new ones, or for a new verdict."""
-    waiting = or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
-    statement = select(func.count(conversations.c.id)).filter_by(
+    waiting = or_(ConversationRow.judging == "pending", ConversationRow.judging == "claimed")
+    statement = select(func.count(ConversationRow.id)).filter_by(
         account_id=account_id, prompt_id=prompt_id, has_insights=True
     )
     return int(connection.scalar(statement.where(waiting)) or 0)
@@ -311,14 +306,14 @@ def judged_again(connection: Connection, account_id: str, prompt_id: str) -> int
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
     """Make waiting conversations due now instead of after their pause."""
-    announce(connection, conversations)
+    announce(connection, ConversationRow)
     for some in in_batches(conversation_ids):
         connection.execute(
-            update(conversations)
+            update(ConversationRow)
             .where(
-                conversations.c.id.in_(some),
-                conversations.c.judging == "pending",
-                conversations.c.judge_after > now,
+                ConversationRow.id.in_(some),
+                ConversationRow.judging == "pending",
+                ConversationRow.judge_after > now,
             )
             .values(judge_after=now)
         )
@@ -336,15 +331,13 @@ class ToLearn(NamedTuple):
     document: str | None
 
 
-def _ended(account_id: str, prompt_id: str) -> Select[tuple[str, str, bytes, str | None]]:
+def _ended(account_id: str, prompt_id: str) -> Select[str, str, bytes, str]:
     return (
-        select(
-            conversations.c.id, conversations.c.status, conversation_contents.c.content, insights.c.document
-        )
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
-        .where(*equal(conversations, account_id=account_id, prompt_id=prompt_id))
-        .where(conversations.c.status != "in_progress")
+        select(ConversationRow.id, ConversationRow.status, ContentRow.content, InsightsRow.document)
+        .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+        .outerjoin(InsightsRow, InsightsRow.conversation_id == ConversationRow.id)
+        .where(*equal(ConversationRow, account_id=account_id, prompt_id=prompt_id))
+        .where(ConversationRow.status != "in_progress")
     )
 
 
@@ -352,8 +345,8 @@ def newest_ended(
     connection: Connection, account_id: str, prompt_id: str, *, limit: int, since: int = 0
 ) -> list[ToLearn]:
     """Return the newest ended conversations of a prompt that were logged at or after a time."""
-    query = _ended(account_id, prompt_id).where(conversations.c.created_at >= since)
-    query = query.order_by(conversations.c.seq.desc()).limit(limit)
+    query = _ended(account_id, prompt_id).where(ConversationRow.created_at >= since)
+    query = query.order_by(ConversationRow.seq.desc()).limit(limit)
     return [ToLearn._make(row) for row in connection.execute(query)]
 
 
@@ -363,7 +356,7 @@ def ended(connection: Connection, account_id: str, prompt_id: str, ids: Sequence
     return [
         ToLearn._make(row)
         for some in in_batches(ids)
-        for row in connection.execute(query.where(conversations.c.id.in_(some)))
+        for row in connection.execute(query.where(ConversationRow.id.in_(some)))
     ]
 
 
@@ -374,10 +367,10 @@ def learned_judge(rows: Rows, prompt_id: str) -> LearnedJudgeRow | None:
 
 def add_learned_judge(rows: Rows, row: LearnedJudgeRow) -> None:
     """Add a version; earlier ones no longer judge."""
-    rows.core.execute(update(learned_judges).filter_by(prompt_id=row.prompt_id).values(judges=False))
+    rows.core.execute(update(LearnedJudgeRow).filter_by(prompt_id=row.prompt_id).values(judges=False))
     rows.insert(row)
 
 
 def remove_learned_judge(connection: Connection, prompt_id: str) -> bool:
     """Remove all versions of a prompt; return whether there were any."""
-    return bool(connection.execute(delete(learned_judges).filter_by(prompt_id=prompt_id)).rowcount)
+    return bool(connection.execute(delete(LearnedJudgeRow).filter_by(prompt_id=prompt_id)).rowcount)

@@ -25,12 +25,15 @@ from sqlalchemy import (
 )
 
 from promptlift.service import clock
-from promptlift.service.store.tables import workers
+from promptlift.service.store.tables.accounts import WorkerRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection, FromClause, Table
+    from sqlalchemy import ColumnElement, Connection, SQLColumnExpression
+    from sqlalchemy.orm import InstrumentedAttribute
+
+    from promptlift.service.store.tables.mapping import Base
 
 
 # Maximum ids per statement: databases limit the number of parameters.
@@ -42,9 +45,9 @@ def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
 
 
-def announce(connection: Connection, table: FromClause) -> None:
-    """Notify workers of new work in a table when this transaction is committed; see `Database.listeners`."""
-    connection.info.setdefault("announced", set()).add(table.description)
+def announce(connection: Connection, kind: type[Base]) -> None:
+    """Notify workers of new work in rows of a kind when this transaction is committed; see `Database.listeners`."""
+    connection.info.setdefault("announced", set()).add(kind.__table__.name)
 
 
 @dataclass(frozen=True)
@@ -61,33 +64,34 @@ class Wait:
         Which rows wait for it.
     """
 
-    until: Column[int]
+    until: InstrumentedAttribute[Any]
     longest: ColumnElement[int] | int
     where: ColumnElement[bool] | None = None
 
     def bring_forward(self, connection: Connection, *, now: int | ColumnElement[int]) -> None:
         """Correct rows that would wait too long. Rows locked by others are corrected the next time."""
-        table = self.until.table
+        table = self.until.class_.__table__
+        until = table.c[self.until.key]
         latest = cast(now, BigInteger) + self.longest
         _, end_of_period = clock.billing_period(clock.now())
         # The first condition alone uses an index.
-        late = (self.until > now, self.until > latest, self.until != end_of_period)
+        late = (until > now, until > latest, until != end_of_period)
         found = select(*table.primary_key).where(*late, true() if self.where is None else self.where)
         connection.execute(
             update(table)
             .where(tuple_(*table.primary_key).in_(found.with_for_update(skip_locked=True)))
-            .values({self.until: latest})
+            .values({until: latest})
         )
 
 
 class Leases:
-    """The rows of one table for background work.
+    """The rows of one kind for background work.
 
     Parameters
     ----------
-    table
-        Table with the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty if no worker
-        holds the row.
+    kind
+        Rows with the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty if no worker holds
+        the row.
     at_work
         Condition of rows with work to do, claimed or not.
     due
@@ -102,15 +106,16 @@ class Leases:
 
     def __init__(
         self,
-        table: Table,
+        kind: type[Base],
         at_work: ColumnElement[bool],
         *,
-        due: ColumnElement[int] | None = None,
+        due: SQLColumnExpression[Any] | None = None,
         free: Mapping[str, Any] | None = None,
         claimed: Mapping[str, Any] | None = None,
         wait: Wait | None = None,
     ) -> None:
-        self._table = table
+        self._kind = kind
+        self._table = kind.__table__
         self._at_work = at_work
         self._due = due
         self._free = dict(free or {})
@@ -169,7 +174,7 @@ class Leases:
     def release_orphans(self, connection: Connection) -> int:
         """Release the rows of dead workers and return their number."""
         return self._set_free(
-            connection, *self._is_claimed(), self._table.c.worker.not_in(select(workers.c.id))
+            connection, *self._is_claimed(), self._table.c.worker.not_in(select(WorkerRow.id))
         )
 
     def _set_free(self, connection: Connection, *which: ColumnElement[bool]) -> int:
@@ -181,7 +186,7 @@ class Leases:
             freed = update(table).where(table.c.id.in_(some))
             connection.execute(freed.values({"worker": None, **self._free}))
         if ids:
-            announce(connection, table)
+            announce(connection, self._kind)
         return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
@@ -215,14 +220,14 @@ def renew(connection: Connection, worker: str, *, seconds: float, problem: str |
         Why rows that it could work on wait, if there is a problem.
     """
     values = {"lease_until": _now(connection) + round(seconds * clock.SECOND), "problem": problem}
-    found = connection.execute(update(workers).where(workers.c.id == worker).values(values)).rowcount
+    found = connection.execute(update(WorkerRow).where(WorkerRow.id == worker).values(values)).rowcount
     if not found:
-        connection.execute(insert(workers).values(id=worker, **values))
+        connection.execute(insert(WorkerRow).values(id=worker, **values))
 
 
 def remove_worker(connection: Connection, worker: str) -> None:
     """Remove a worker that ended; its rows must be released in the same transaction."""
-    connection.execute(delete(workers).where(workers.c.id == worker))
+    connection.execute(delete(WorkerRow).where(WorkerRow.id == worker))
 
 
 def remove_expired_workers(connection: Connection, *, seconds: float) -> int:
@@ -230,22 +235,22 @@ def remove_expired_workers(connection: Connection, *, seconds: float) -> int:
 
     Their rows must be released in the same transaction.
     """
-    Wait(workers.c.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
-    expired = select(workers.c.id).where(workers.c.lease_until < _now(connection))
+    Wait(WorkerRow.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
+    expired = select(WorkerRow.id).where(WorkerRow.lease_until < _now(connection))
     ids = list(connection.scalars(expired.with_for_update(skip_locked=True)))
     if ids:
-        connection.execute(delete(workers).where(workers.c.id.in_(ids)))
+        connection.execute(delete(WorkerRow).where(WorkerRow.id.in_(ids)))
     return len(ids)
 
 
 def remove_all_workers(connection: Connection) -> None:
     """Remove every worker, for a database used by one process only."""
-    connection.execute(delete(workers))
+    connection.execute(delete(WorkerRow))
 
 
 def problems(connection: Connection) -> list[str]:
     """Return why work waits, as reported by live workers."""
-    told = select(workers.c.problem).where(
-        workers.c.problem.is_not(None), workers.c.lease_until >= _now(connection)
+    told = select(WorkerRow.problem).where(
+        WorkerRow.problem.is_not(None), WorkerRow.lease_until >= _now(connection)
     )
-    return list(connection.scalars(told.order_by(workers.c.id)))
+    return list(connection.scalars(told.order_by(WorkerRow.id)))

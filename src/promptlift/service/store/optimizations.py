@@ -11,15 +11,9 @@ from promptlift.service.store import runs
 from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.rows import Rows, newest, wanted
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    deployments,
-    insights,
-    optimizations,
-)
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
 from promptlift.service.store.tables.mapping import Json, Moment
-from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
+from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +27,7 @@ if TYPE_CHECKING:
 # Maximum logged conversations for scenarios and failures, newest first.
 REMEMBERED = 5_000
 
-LEASES = Leases(optimizations, optimizations.c.status == "running")
+LEASES = Leases(OptimizationRow, OptimizationRow.status == "running")
 _UNLISTED = (
     OptimizationRow.pool,
     OptimizationRow.experiment,
@@ -49,7 +43,7 @@ def get(connection: Connection, optimization_id: str) -> OptimizationRow:
 
 def pool(connection: Connection, optimization_id: str) -> list[tuple[str, float | None]]:
     """Return the logged conversations for scenarios, with the weights by which they were drawn."""
-    return connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id)) or []
+    return connection.scalar(select(OptimizationRow.pool).filter_by(id=optimization_id)) or []
 
 
 def page(rows: Rows, account_id: str, query: OptimizationsQuery) -> tuple[Sequence[OptimizationRow], int]:
@@ -61,16 +55,16 @@ def page(rows: Rows, account_id: str, query: OptimizationsQuery) -> tuple[Sequen
 def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the id and state of the newest deployment of each of these, if any."""
     rows = connection.execute(
-        select(deployments.c.optimization_id, deployments.c.id, deployments.c.state)
-        .where(deployments.c.optimization_id.in_(ids))
-        .order_by(deployments.c.seq)
+        select(DeploymentRow.optimization_id, DeploymentRow.id, DeploymentRow.state)
+        .where(DeploymentRow.optimization_id.in_(ids))
+        .order_by(DeploymentRow.seq)
     )
     return {row.optimization_id: {"id": row.id, "state": row.state} for row in rows}
 
 
 def running_count(connection: Connection, account_id: str) -> int:
     """Count the running optimizations of the account."""
-    statement = select(func.count()).select_from(optimizations)
+    statement = select(func.count()).select_from(OptimizationRow)
     return int(connection.scalar(statement.filter_by(account_id=account_id, status="running")) or 0)
 
 
@@ -91,7 +85,7 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> datetime | None:
     """Return when the last optimization of the prompt completed."""
     found: datetime | None = connection.scalar(
-        select(func.max(optimizations.c.completed_at)).filter_by(
+        select(func.max(OptimizationRow.completed_at)).filter_by(
             account_id=account_id, prompt_id=prompt_id, status="completed"
         )
     )
@@ -136,15 +130,15 @@ class JudgedConversation(NamedTuple):
         return [one["title"] for one in self.insights.get("issues") or []]
 
 
-_LAST_FIRST = (conversations.c.started_at.desc(), conversations.c.seq.desc())
-_CREATED_AT = type_coerce(conversations.c.created_at, Moment)
-_INSIGHTS = type_coerce(insights.c.document, Json)
+_LAST_FIRST = (ConversationRow.started_at.desc(), ConversationRow.seq.desc())
+_CREATED_AT = type_coerce(ConversationRow.created_at, Moment)
+_INSIGHTS = type_coerce(InsightsRow.document, Json)
 
 
 def _there(account_id: str, prompt_id: str, before: datetime) -> tuple[ColumnElement[bool], ...]:
     return (
-        conversations.c.account_id == account_id,
-        conversations.c.prompt_id == prompt_id,
+        ConversationRow.account_id == account_id,
+        ConversationRow.prompt_id == prompt_id,
         before >= _CREATED_AT,
     )
 
@@ -152,9 +146,9 @@ def _there(account_id: str, prompt_id: str, before: datetime) -> tuple[ColumnEle
 def logged(connection: Connection, account_id: str, prompt_id: str, *, before: datetime) -> Sequence[Logged]:
     """Return conversations of a prompt with their insights."""
     rows = connection.execute(
-        select(conversations.c.id, insights.c.task_completed)
-        .select_from(conversations)
-        .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+        select(ConversationRow.id, InsightsRow.task_completed)
+        .select_from(ConversationRow)
+        .outerjoin(InsightsRow, InsightsRow.conversation_id == ConversationRow.id)
         .where(*_there(account_id, prompt_id, before))
         .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
@@ -172,8 +166,8 @@ def judged(
     limit: int = REMEMBERED,
 ) -> Sequence[JudgedConversation]:
     """Return the judged conversations among those of `logged`, or only those with one outcome."""
-    outcome = insights.c.task_completed
-    query = judged_of(account_id, prompt_id, conversations.c.id, outcome, _INSIGHTS).where(
+    outcome = InsightsRow.task_completed
+    query = judged_of(account_id, prompt_id, ConversationRow.id, outcome, _INSIGHTS).where(
         before >= _CREATED_AT,
         outcome.is_not(None) if task_completed is None else outcome.is_(task_completed),
     )
@@ -185,8 +179,8 @@ def transcripts(
 ) -> Iterator[str]:
     """Return the contents of the same conversations as `logged`, one at a time."""
     rows = connection.execution_options(yield_per=100).scalars(
-        select(conversation_contents.c.content)
-        .join(conversations, conversations.c.id == conversation_contents.c.conversation_id)
+        select(ContentRow.content)
+        .join(ConversationRow, ConversationRow.id == ContentRow.conversation_id)
         .where(*_there(account_id, prompt_id, before))
         .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
@@ -198,22 +192,20 @@ def transcripts(
 def finished(connection: Connection, account_id: str) -> list[OptimizationResults]:
     """Return the results of the account's completed optimizations that are not rehearsals."""
     rows = connection.scalars(
-        select(optimizations.c.results)
-        .filter_by(account_id=account_id, status="completed", rehearsal=False)
-        .where(optimizations.c.results.is_not(None))
+        select(OptimizationRow.results).filter_by(account_id=account_id, status="completed", rehearsal=False)
     )
-    return [kept.results for kept in rows]
+    return [kept.results for kept in rows if kept is not None]
 
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:
     """Count the applied winners confirmed in production, and all with a verdict from production."""
     # A text rolled back before its verdict did harm: a manual restore would make it confounded instead.
-    harmed = and_(deployments.c.verification == "pending", deployments.c.state == "rolled_back")
-    verdict = deployments.c.verification.in_(("verified", "not_fixed", "regressed"))
+    harmed = and_(DeploymentRow.verification == "pending", DeploymentRow.state == "rolled_back")
+    verdict = DeploymentRow.verification.in_(("verified", "not_fixed", "regressed"))
     rows = connection.execute(
-        select(deployments.c.verification, func.count())
-        .where(deployments.c.account_id == account_id, or_(verdict, harmed))
-        .group_by(deployments.c.verification)
-    ).all()
-    counts: dict[str, int] = dict(rows)
+        select(DeploymentRow.verification, func.count())
+        .where(DeploymentRow.account_id == account_id, or_(verdict, harmed))
+        .group_by(DeploymentRow.verification)
+    )
+    counts = dict(rows.tuples().all())
     return counts.get("verified", 0), sum(counts.values())

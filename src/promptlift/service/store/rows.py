@@ -13,7 +13,7 @@ from promptlift.service.store.tables.mapping import Base
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Select
     from sqlalchemy.orm import InstrumentedAttribute
 
     from promptlift.schema.queries import PageQuery
@@ -31,9 +31,9 @@ def newest(kind: type[R], **values: Any) -> Select[R]:
     return wanted(kind, **values).order_by(kind.__table__.c.seq.desc())
 
 
-def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
+def equal(kind: type[Base], **values: Any) -> list[ColumnElement[bool]]:
     """Return the conditions that columns have these values; ``None`` matches any value."""
-    return [table.c[name] == value for name, value in values.items() if value is not None]
+    return [getattr(kind, name) == value for name, value in values.items() if value is not None]
 
 
 def counts(

@@ -26,13 +26,13 @@ OPEN = ("queued", "running")
 
 def leases(*kinds: str) -> Leases:
     """Return the leases of runs of some kinds."""
-    return Leases(RunRow.__table__, RunRow.kind.in_(kinds) & RunRow.status.in_(OPEN))
+    return Leases(RunRow, RunRow.kind.in_(kinds) & RunRow.status.in_(OPEN))
 
 
 def add(connection: Connection, row: R) -> R:
     """Add a run and return it."""
     Rows(connection).insert(row)
-    announce(connection, row.__table__)
+    announce(connection, type(row))
     return row
 
 
@@ -56,7 +56,7 @@ def change(connection: Connection, row: AnyRun, **values: Any) -> None:
     connection.execute(update(type(row)).filter_by(id=row.id).values(values))
     row.change(values)
     if "status" in values:
-        announce(connection, row.__table__)
+        announce(connection, type(row))
 
 
 def count(connection: Connection, row: AnyRun, worker: str, spent: Mapping[str, int]) -> bool:

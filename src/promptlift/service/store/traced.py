@@ -8,7 +8,6 @@ from sqlalchemy import delete, insert, select
 
 from promptlift.service.store.leases import Leases, Wait, in_batches
 from promptlift.service.store.rows import wanted
-from promptlift.service.store.tables import traced_calls, traced_conversations
 from promptlift.service.store.tables.conversations import TracedCallRow, TracedConversationRow
 
 if TYPE_CHECKING:
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
 
 def leases(*, quiet: int) -> Leases:
     """Return the leases of conversations to close, ``quiet`` milliseconds after their last call."""
-    close_at = traced_conversations.c.close_at
-    return Leases(traced_conversations, close_at.is_not(None), due=close_at, wait=Wait(close_at, quiet))
+    close_at = TracedConversationRow.close_at
+    return Leases(TracedConversationRow, close_at.is_not(None), due=close_at, wait=Wait(close_at, quiet))
 
 
 def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]) -> set[str]:
     """Return which of these spans are already stored."""
     found: set[str] = set()
     for some in in_batches(span_ids):
-        mine = select(traced_calls.c.span_id).filter_by(account_id=account_id)
-        found.update(connection.scalars(mine.where(traced_calls.c.span_id.in_(some))))
+        mine = select(TracedCallRow.span_id).filter_by(account_id=account_id)
+        found.update(connection.scalars(mine.where(TracedCallRow.span_id.in_(some))))
     return found
 
 
@@ -48,7 +47,7 @@ def find(
 def add_calls(connection: Connection, calls: Sequence[Mapping[str, object]]) -> None:
     """Store calls of existing conversations."""
     if calls:
-        connection.execute(insert(traced_calls), calls)
+        connection.execute(insert(TracedCallRow), calls)
 
 
 def claimed(rows: Rows, ids: Sequence[str], worker: str) -> Sequence[TracedConversationRow]:
@@ -66,7 +65,7 @@ def calls(rows: Rows, ids: Sequence[str]) -> Sequence[TracedCallRow]:
 
 def closed(rows: Rows, row: TracedConversationRow, conversation_id: str | None) -> None:
     """Record that a conversation was logged with all its calls."""
-    rows.execute(delete(traced_calls).where(traced_calls.c.traced_id == row.id))
+    rows.execute(delete(TracedCallRow).where(TracedCallRow.traced_id == row.id))
     row.close_at = row.worker = None
     row.conversation_id = conversation_id or row.conversation_id
 
@@ -74,7 +73,7 @@ def closed(rows: Rows, row: TracedConversationRow, conversation_id: str | None) 
 def drop_closed(connection: Connection, *, before: int) -> None:
     """Delete the records of closed conversations without additions for a long time."""
     connection.execute(
-        delete(traced_conversations).where(
-            traced_conversations.c.close_at.is_(None), traced_conversations.c.changed_at < before
+        delete(TracedConversationRow).where(
+            TracedConversationRow.close_at.is_(None), TracedConversationRow.changed_at < before
         )
     )

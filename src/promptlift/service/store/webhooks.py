@@ -15,8 +15,7 @@ from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables import deliveries, events, webhooks
-from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
+from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,21 +24,21 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.events import NewEvent
 
-_PENDING = deliveries.c.status == "pending"
+_PENDING = DeliveryRow.status == "pending"
 _DELAY = case(
     {failed: seconds * clock.SECOND for failed, seconds in enumerate(WEBHOOK_DELAYS_SECONDS)},
-    value=deliveries.c.attempts,
+    value=DeliveryRow.attempts,
 )
-_WRITE = insert(deliveries)
+_WRITE = insert(DeliveryRow)
 _NUMBER = (
-    update(deliveries).where(deliveries.c.id == bindparam("delivery_id")).values(sequence=bindparam("number"))
+    update(DeliveryRow).where(DeliveryRow.id == bindparam("delivery_id")).values(sequence=bindparam("number"))
 )
 _DELIVERED = (
-    update(deliveries)
-    .where(deliveries.c.id == bindparam("delivery_id"))
+    update(DeliveryRow)
+    .where(DeliveryRow.id == bindparam("delivery_id"))
     .values(
         status="delivered",
-        attempts=deliveries.c.attempts + 1,
+        attempts=DeliveryRow.attempts + 1,
         attempted_at=bindparam("at"),
         delivered_at=bindparam("at"),
         status_code=bindparam("code"),
@@ -56,15 +55,13 @@ def leases(*, key_id: str) -> Leases:
     key_id
         Only webhooks whose secret is derived from this key, which is needed to sign.
     """
-    first_due = select(func.min(deliveries.c.due_at)).where(
-        deliveries.c.webhook_id == webhooks.c.id, _PENDING
-    )
-    at_work = (webhooks.c.status == "active") & (webhooks.c.key_id == key_id)
+    first_due = select(func.min(DeliveryRow.due_at)).where(DeliveryRow.webhook_id == WebhookRow.id, _PENDING)
+    at_work = (WebhookRow.status == "active") & (WebhookRow.key_id == key_id)
     return Leases(
-        webhooks,
+        WebhookRow,
         at_work,
         due=cast("ColumnElement[int]", first_due.scalar_subquery()),
-        wait=Wait(deliveries.c.due_at, _DELAY, _PENDING),
+        wait=Wait(DeliveryRow.due_at, _DELAY, _PENDING),
     )
 
 
@@ -73,30 +70,30 @@ def leases(*, key_id: str) -> Leases:
 
 def count_with_other_keys(connection: Connection, key_id: str) -> int:
     """Count the webhooks whose secret is derived from another key."""
-    found = select(func.count()).select_from(webhooks).where(webhooks.c.key_id != key_id)
+    found = select(func.count()).select_from(WebhookRow).where(WebhookRow.key_id != key_id)
     return int(connection.scalar(found) or 0)
 
 
 def remove(connection: Connection, account_id: str, webhook_id: str) -> bool:
     """Delete a webhook with its deliveries; return False if there is none with this id."""
-    which = (webhooks.c.account_id == account_id, webhooks.c.id == webhook_id)
-    if not connection.execute(delete(webhooks).where(*which)).rowcount:
+    which = (WebhookRow.account_id == account_id, WebhookRow.id == webhook_id)
+    if not connection.execute(delete(WebhookRow).where(*which)).rowcount:
         return False
-    connection.execute(delete(deliveries).where(deliveries.c.webhook_id == webhook_id))
+    connection.execute(delete(DeliveryRow).where(DeliveryRow.webhook_id == webhook_id))
     return True
 
 
 def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
     """Make a failing webhook active again; retry its undelivered events now."""
     connection.execute(
-        update(webhooks).where(webhooks.c.id == webhook_id).values(status="active", worker=None)
+        update(WebhookRow).where(WebhookRow.id == webhook_id).values(status="active", worker=None)
     )
     connection.execute(
-        update(deliveries)
-        .where(deliveries.c.webhook_id == webhook_id, deliveries.c.status.in_(("pending", "failed")))
+        update(DeliveryRow)
+        .where(DeliveryRow.webhook_id == webhook_id, DeliveryRow.status.in_(("pending", "failed")))
         .values(status="pending", attempts=0, due_at=now)
     )
-    announce(connection, webhooks)
+    announce(connection, WebhookRow)
 
 
 # Deliveries
@@ -112,9 +109,9 @@ def enqueue(connection: Connection, rows: Sequence[NewEvent]) -> None:
     """
     accounts = {row["account_id"] for row in rows}
     subscribers = connection.execute(
-        select(webhooks.c.id, webhooks.c.account_id, webhooks.c.events)
-        .where(webhooks.c.account_id.in_(accounts))
-        .order_by(webhooks.c.seq)
+        select(WebhookRow.id, WebhookRow.account_id, WebhookRow.events)
+        .where(WebhookRow.account_id.in_(accounts))
+        .order_by(WebhookRow.seq)
     ).all()
     if not subscribers:
         return
@@ -135,7 +132,7 @@ def enqueue(connection: Connection, rows: Sequence[NewEvent]) -> None:
     ]
     if made:
         connection.execute(_WRITE, made)
-        announce(connection, webhooks)
+        announce(connection, WebhookRow)
 
 
 def number(connection: Connection, webhook: WebhookRow, new: Sequence[DeliveryRow]) -> None:
@@ -144,16 +141,16 @@ def number(connection: Connection, webhook: WebhookRow, new: Sequence[DeliveryRo
         one.sequence = sequence
     connection.execute(_NUMBER, [{"delivery_id": one.id, "number": one.sequence} for one in new])
     last = webhook.last_sequence + len(new)
-    connection.execute(update(webhooks).where(webhooks.c.id == webhook.id).values(last_sequence=last))
+    connection.execute(update(WebhookRow).where(WebhookRow.id == webhook.id).values(last_sequence=last))
 
 
 def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[DeliveryRow]:
     """Return due deliveries of a webhook, in the order of their events, with the events."""
     # Chosen by an index alone: a long backlog is sorted for each batch, and its events must not be read for that.
     chosen = (
-        select(deliveries.c.seq)
-        .where(deliveries.c.webhook_id == webhook_id, _PENDING, deliveries.c.due_at <= now)
-        .order_by(deliveries.c.seq)
+        select(DeliveryRow.seq)
+        .where(DeliveryRow.webhook_id == webhook_id, _PENDING, DeliveryRow.due_at <= now)
+        .order_by(DeliveryRow.seq)
         .limit(limit)
         .subquery()
     )
@@ -192,14 +189,14 @@ def record_failed(
     due_at: int | None,
 ) -> None:
     """Record a failed attempt. After the last attempt the webhook is paused, and no worker holds it."""
-    attempt = update(deliveries).where(deliveries.c.id == delivery.id)
+    attempt = update(DeliveryRow).where(DeliveryRow.id == delivery.id)
     attempt = attempt.values(
         attempts=delivery.attempts + 1, attempted_at=at, status_code=status_code, problem=problem
     )
     connection.execute(attempt.values(status="failed") if due_at is None else attempt.values(due_at=due_at))
     if due_at is None:
-        mine = webhooks.c.id == delivery.webhook_id
-        connection.execute(update(webhooks).where(mine).values(status="failing", worker=None))
+        mine = WebhookRow.id == delivery.webhook_id
+        connection.execute(update(WebhookRow).where(mine).values(status="failing", worker=None))
 
 
 # Trimming
@@ -215,25 +212,25 @@ def trimmable_events(connection: Connection, *, now: int, limit: int) -> list[st
     Events without subscribers stay for 7 days. The newest event always stays, so that its number is not
     reused.
     """
-    of_event = deliveries.c.event_id == events.c.id
-    is_active = exists().where(webhooks.c.id == deliveries.c.webhook_id, webhooks.c.status == "active")
+    of_event = DeliveryRow.event_id == EventRow.id
+    is_active = exists().where(WebhookRow.id == DeliveryRow.webhook_id, WebhookRow.status == "active")
     subscribed = exists().where(of_event)
     on_its_way = exists().where(of_event, _PENDING, is_active)
-    old = select(events.c.id).where(
-        events.c.created_at < now - KEPT_UNSUBSCRIBED,
-        events.c.seq < select(func.max(events.c.seq)).scalar_subquery(),
-        ~subscribed | ((events.c.created_at < now - KEPT_DELIVERED) & ~on_its_way),
+    old = select(EventRow.id).where(
+        EventRow.created_at < now - KEPT_UNSUBSCRIBED,
+        EventRow.seq < select(func.max(EventRow.seq)).scalar_subquery(),
+        ~subscribed | ((EventRow.created_at < now - KEPT_DELIVERED) & ~on_its_way),
     )
-    return list(connection.scalars(old.order_by(events.c.seq).limit(limit)))
+    return list(connection.scalars(old.order_by(EventRow.seq).limit(limit)))
 
 
 def drop_events(connection: Connection, ids: Sequence[str]) -> None:
     """Delete events with their deliveries."""
-    connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(ids)))
-    connection.execute(delete(events).where(events.c.id.in_(ids)))
+    connection.execute(delete(DeliveryRow).where(DeliveryRow.event_id.in_(ids)))
+    connection.execute(delete(EventRow).where(EventRow.id.in_(ids)))
 
 
 def drop_orphans(connection: Connection) -> None:
     """Delete deliveries to webhooks that were deleted while their events were written."""
-    gone = deliveries.c.webhook_id.not_in(select(webhooks.c.id))
-    connection.execute(delete(deliveries).where(gone))
+    gone = DeliveryRow.webhook_id.not_in(select(WebhookRow.id))
+    connection.execute(delete(DeliveryRow).where(gone))
