@@ -27,7 +27,7 @@ from promptlift.service.store import (
 from promptlift.service.store import deployments as rows
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
-from promptlift.service.store.tables.prompts import VersionRow
+from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 from promptlift.service.store.tables.runs import KeptResults, OptimizationRow, VariantRow
 from support.asking import ask
 
@@ -100,11 +100,11 @@ class World:
             "max_tokens": None,
             "objective": "Help.",
             "status": "active",
-            "created_at": clock.now(),
-            "updated_at": clock.now(),
+            "created_at": clock.moment(),
+            "updated_at": clock.moment(),
         }
         with self.database.write() as connection:
-            prompts.add(connection, values)
+            prompts.add(Rows(connection), PromptRow(**values))
         return prompt_id
 
     def optimization(

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sqlalchemy import update
 
+from promptlift.service import clock
 from promptlift.service.store import accounts, conversations, judging, prompts
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.conversations import ConversationRow
+from promptlift.service.store.tables.prompts import PromptRow
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
@@ -37,12 +40,12 @@ class Filled:
             "max_tokens": None,
             "objective": None,
             "status": "active",
-            "created_at": NOW,
-            "updated_at": NOW,
+            "created_at": clock.to_datetime(NOW),
+            "updated_at": clock.to_datetime(NOW),
             **changes,
         }
         with self.database.write() as connection:
-            prompts.add(connection, values)
+            prompts.add(Rows(connection), PromptRow(**values))
         return prompt_id
 
     def add_conversations(self, *ids: str, prompt: str = "prm_1", **changes: Any) -> None:

@@ -16,7 +16,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.store import accounts, events, judging, prompts, usage
 from promptlift.service.store.rows import wanted
-from promptlift.service.store.tables.prompts import VersionRow
+from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import PromptsQuery
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.rows import Rows
-    from promptlift.service.store.tables.prompts import PromptRow
 
 _CREATED = ("id", "name", "content", "content_known", "llm_model", "status", "created_at", "updated_at")
 _LISTED = (*_CREATED, "description", "tags")
@@ -74,18 +73,18 @@ def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
     """
     now = clock.now()
     _check_quota(rows.core, caller, now)
-    values = body.model_dump(exclude={"live_from", "content_known", "tags"}) | {
-        "id": new_id("prm"),
-        "account_id": caller.account_id,
-        "content_known": body.content_known is not False,
-        "tags": body.tags or [],
-        "outcome": body.outcome or None,
-        "status": "active",
-        "created_at": now,
-        "updated_at": now,
-    }
-    prompts.add(rows.core, values, live_from=_instant(body.live_from))
-    return rows.scalars(prompts.living(caller.account_id).filter_by(id=values["id"])).one()
+    row = PromptRow(
+        **body.model_dump(exclude={"live_from", "content_known", "tags", "outcome"}),
+        id=new_id("prm"),
+        account_id=caller.account_id,
+        content_known=body.content_known is not False,
+        tags=body.tags or [],
+        outcome=body.outcome or None,
+        status="active",
+        created_at=clock.to_datetime(now),
+        updated_at=clock.to_datetime(now),
+    )
+    return prompts.add(rows, row, live_from=body.live_from)
 
 
 @answers(endpoints.PROMPTS_UPDATE, check=known_model)
@@ -129,7 +128,7 @@ def _keep_text(
     rows: Rows, prompt: PromptRow, live: LivePrompt, text: str, live_from: int | None, *, now: int
 ) -> None:
     """Store a text from a client as a version, before the prompt gets it."""
-    connection, account_id = rows.core, prompt.account_id
+    connection = rows.core
     if not live.before.content_known and rows.count(wanted(VersionRow, prompt_id=prompt.id)) == 1:
         # unspecified: texts that are not known. A placeholder was never one of the prompt's texts.
         prompts.fill_version(connection, live.before.seq, text, live_from=live_from)
@@ -141,7 +140,7 @@ def _keep_text(
         )
     live.supersede()
     since_when = now if live_from is None else live_from
-    prompts.add_version(connection, account_id, prompt.id, text, "updated", now=since_when)
+    prompts.add_version(connection, prompt, text, "updated", now=since_when)
 
 
 def _instant(time: datetime | None) -> int | None:

@@ -201,14 +201,13 @@ class LivePrompt:
         expected
             The effect to expect of an applied variant.
         """
-        connection, mine = self._connection, (self._prompt.account_id, self._prompt.id)
-        known = prompts.is_known(connection, self._prompt, content)
-        prompts.change(
-            connection, *mine, {"content": content, "content_known": known, "updated_at": self._now}
-        )
+        connection, prompt = self._connection, self._prompt
+        known = prompts.is_known(connection, prompt, content)
+        changed = {"content": content, "content_known": known, "updated_at": self._now}
+        prompts.change(connection, prompt.account_id, prompt.id, changed)
         seq = prompts.add_version(
             connection,
-            *mine,
+            prompt,
             content,
             origin,
             now=self._now,

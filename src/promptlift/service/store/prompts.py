@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
+from sqlalchemy import JSON, bindparam, cast, func, or_, select, update
 
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
@@ -83,18 +83,12 @@ def find_text(connection: Connection, account_id: str, content: str) -> PromptRo
     return Rows(connection).find(known.order_by(PromptRow.seq.desc()).limit(1))
 
 
-def add(connection: Connection, values: Mapping[str, Any], *, live_from: int | None = None) -> None:
-    """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt's creation."""
-    connection.execute(insert(prompts).values(**values))
-    add_version(
-        connection,
-        values["account_id"],
-        values["id"],
-        values["content"],
-        "created",
-        now=values["created_at"] if live_from is None else live_from,
-        content_known=values.get("content_known", True),
-    )
+def add(rows: Rows, row: PromptRow, *, live_from: datetime | None = None) -> PromptRow:
+    """Add a prompt and return it; its text is its first version, live since ``live_from`` or since the prompt's creation."""
+    rows.insert(row)
+    now = clock.from_datetime(live_from or row.created_at)
+    add_version(rows.core, row, row.content, "created", now=now, content_known=row.content_known)
+    return row
 
 
 def change(connection: Connection, account_id: str, prompt_id: str, values: Mapping[str, object]) -> None:
@@ -106,8 +100,7 @@ def change(connection: Connection, account_id: str, prompt_id: str, values: Mapp
 
 def add_version(
     connection: Connection,
-    account_id: str,
-    prompt_id: str,
+    prompt: PromptRow,
     content: str,
     origin: str,
     *,
@@ -123,9 +116,8 @@ def add_version(
     known
         Other columns: content_known, optimization_id, variant_id.
     """
-    row = VersionRow(
-        account_id=account_id, prompt_id=prompt_id, content=content, origin=origin, created_at=now, **known
-    )
+    of = {"account_id": prompt.account_id, "prompt_id": prompt.id}
+    row = VersionRow(**of, content=content, origin=origin, created_at=now, **known)
     Rows(connection).insert(row)
     return row.seq
 
