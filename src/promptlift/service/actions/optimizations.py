@@ -26,7 +26,7 @@ from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import accounts, optimizations, prompts, runs, simulations, usage
-from promptlift.service.store.tables.runs import OptimizationRow
+from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.tables.prompts import PromptRow
-    from promptlift.service.store.tables.runs import CellRow, SimulationRow
+    from promptlift.service.store.tables.runs import CellRow
 
 # Also exact as a JavaScript number.
 _SEED_BITS: Final = 53
@@ -318,7 +318,8 @@ def conversations(call: Call[None, SimulationsQuery]) -> Page[Simulation]:
             raise invalid({"variantId": "no such variant in this optimization"})
         found, total = rows.page(
             simulations.query(
-                call.id,
+                SimulationRow,
+                optimization_id=call.id,
                 content=query.include_content,
                 arm=None if query.variant_id is None else ids.index(query.variant_id),
                 stage=query.stage,

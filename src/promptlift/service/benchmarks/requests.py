@@ -26,8 +26,8 @@ from promptlift.service.benchmarks.results import results_of
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, benchmarks, prompts, runs, usage
-from promptlift.service.store.rows import counts
+from promptlift.service.store import accounts, benchmarks, prompts, runs, simulations, usage
+from promptlift.service.store.rows import counts, wanted
 from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
     return _with_arms(
         row,
         benchmarks.get_set(rows.core, row.subject_id),
-        rows.count(benchmarks.conversations(row.id, content=False)),
+        rows.count(wanted(BenchmarkConversationRow, benchmark_id=row.id)),
         objective=settings.objective,
         max_turns=settings.max_turns,
         prices=settings.prices,
@@ -158,13 +158,17 @@ def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
 def conversations(call: Call[None, BenchmarkConversationsQuery]) -> Page[BenchmarkConversation]:
     """Return one page of the simulated conversations of a benchmark, by cell and arm."""
     query = call.query
-    wanted = benchmarks.conversations(
-        call.id, content=query.include_content, arm=query.arm, task_completed=query.task_completed
+    conversations = simulations.query(
+        BenchmarkConversationRow,
+        benchmark_id=call.id,
+        content=query.include_content,
+        arm=query.arm,
+        task_completed=query.task_completed,
     )
     with call.read() as rows:
         row = _found(rows, call)
         cells = scenario_sets.cells_of(benchmarks.get_set(rows.core, row.subject_id))
-        found, total = rows.page(wanted, query)
+        found, total = rows.page(conversations, query)
     names = [arm["name"] for arm in row.settings["arms"]]
     data = [
         _conversation(one, cells[one.cell - 1], names[one.arm], content=query.include_content)

@@ -16,7 +16,7 @@ from promptlift.service.llm.failures import Availability, ModelGone, is_hopeless
 from promptlift.service.simulations.conversation import TokenCounts
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import benchmarks, prompts, runs
+from promptlift.service.store import benchmarks, prompts, runs, simulations
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import BenchmarkConversationRow
 
@@ -118,7 +118,9 @@ class BenchmarkRun(SimulationRun):
 
     def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
         with self.database.read() as connection:
-            kept = Rows(connection).count(benchmarks.conversations(self.row.id, content=False))
+            kept = Rows(connection).count(
+                simulations.query(BenchmarkConversationRow, benchmark_id=self.row.id)
+            )
         return kept >= len(wanted)
 
     def _cells(self) -> list[scenario_sets.FixedCell]:

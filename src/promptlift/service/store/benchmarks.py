@@ -7,29 +7,20 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, update
 from sqlalchemy.orm import defer
 
+from promptlift.service.store import simulations
 from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import Rows, wanted
-from promptlift.service.store.tables import benchmark_conversations
 from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow, ScenarioSetRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
 
 def outcomes(connection: Connection, benchmark_id: str) -> Sequence[BenchmarkConversationRow]:
     """Return the conversations so far by cell and arm, without their texts."""
-    return Rows(connection).all(conversations(benchmark_id, content=False))
-
-
-def conversations(
-    benchmark_id: str, *, content: bool, **values: int | bool | None
-) -> Select[BenchmarkConversationRow]:
-    """Return the query of conversations with these values by cell and arm."""
-    kind = BenchmarkConversationRow
-    query = wanted(kind, benchmark_id=benchmark_id, **values).order_by(kind.cell, kind.arm)
-    return query if content else query.options(defer(kind.content, raiseload=True))
+    return Rows(connection).all(simulations.query(BenchmarkConversationRow, benchmark_id=benchmark_id))
 
 
 def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
@@ -38,7 +29,7 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
     mine = wanted(RunRow, account_id=account_id, id=benchmark_id).filter_by(kind="benchmark")
     if Rows(connection).find(mine.with_for_update()) is None:
         return False
-    connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id))
+    connection.execute(delete(BenchmarkConversationRow).filter_by(benchmark_id=benchmark_id))
     connection.execute(delete(RunRow).filter_by(id=benchmark_id))
     announce(connection, RunRow)
     return True
@@ -46,7 +37,9 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
 
 def forget_dropped(connection: Connection, benchmark_id: str) -> None:
     """Delete the lost conversations, so that they are simulated again."""
-    connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id, status="dropped"))
+    connection.execute(
+        delete(BenchmarkConversationRow).filter_by(benchmark_id=benchmark_id, status="dropped")
+    )
 
 
 # Scenario sets

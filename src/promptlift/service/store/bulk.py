@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Insert, Table
+    from sqlalchemy import Connection, Table
 
 # Fewer rows are as fast with one statement each.
 _COPIED_FROM = 50
@@ -42,7 +42,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
         connection.exec_driver_sql(_insert_text(table, tuple(names)), values)
         return
     if len(rows) < _COPIED_FROM:
-        connection.execute(_insert(table), list(rows))
+        connection.execute(insert(table), list(rows))
         return
     copy_rows(connection, table, names, ([row[name] for name in names] for row in rows))
 
@@ -75,11 +75,6 @@ def copy_rows(
     except psycopg.Error as error:
         # SQLAlchemy's error for a failure in one of its own statements.
         raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
-
-
-@cache
-def _insert(table: Table) -> Insert:
-    return insert(table)
 
 
 @cache

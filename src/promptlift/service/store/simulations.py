@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import defer
 
 from promptlift.service.store.rows import Rows, wanted
-from promptlift.service.store.tables.runs import CellRow, SimulationRow
+from promptlift.service.store.tables.runs import BenchmarkConversationRow, CellRow, SimulationRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection, Select
+
+S = TypeVar("S", SimulationRow, BenchmarkConversationRow)
 
 
 def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[CellRow]:
@@ -30,12 +32,9 @@ def cells_of(connection: Connection, held: Sequence[SimulationRow]) -> dict[int,
     return {row.number: row for row in rows}
 
 
-def query(
-    optimization_id: str, *, content: bool = False, **values: str | int | bool | None
-) -> Select[SimulationRow]:
+def query(kind: type[S], *, content: bool = False, **values: str | int | bool | None) -> Select[S]:
     """Return the query for conversations with these values by cell and arm."""
-    kind = SimulationRow
-    found = wanted(kind, optimization_id=optimization_id, **values).order_by(kind.cell, kind.arm)
+    found = wanted(kind, **values).order_by(kind.cell, kind.arm)
     return found if content else found.options(defer(kind.content, raiseload=True))
 
 
@@ -56,7 +55,7 @@ def outcomes(
     passes
         Only of the first passes.
     """
-    found = query(optimization_id, stage=stage)
+    found = query(SimulationRow, optimization_id=optimization_id, stage=stage)
     if cells is not None:
         found = found.where(SimulationRow.cell.between(*cells))
     if passes is not None:
@@ -74,8 +73,9 @@ def by_cell(found: Iterable[SimulationRow]) -> dict[int, dict[int, SimulationRow
 
 def contents(connection: Connection, optimization_id: str, **values: str) -> list[str]:
     """Return the transcripts of conversations with these values by cell and arm."""
-    held = query(optimization_id, content=True, **values).with_only_columns(SimulationRow.content)
-    return [content.decode("utf-8", "replace") for content in connection.scalars(held) if content]
+    held = query(SimulationRow, content=True, optimization_id=optimization_id, **values)
+    found = connection.scalars(held.with_only_columns(SimulationRow.content))
+    return [content.decode("utf-8", "replace") for content in found if content]
 
 
 def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
