@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from promptlift.schema import events as schema
+from promptlift.schema.limits import PLANS
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyRequest, Variant
 from promptlift.schema.results import OptimizationResults
@@ -78,7 +79,7 @@ class World:
 
     @property
     def caller(self) -> accounts.Caller:
-        return accounts.Caller(self.account, "enterprise", "key")
+        return accounts.Caller(self.account, PLANS["enterprise"], "key")
 
     def ask(
         self, action: Callable[[AnyCall], Any], identifier: str = "", body: Any = None, query: Any = None

@@ -113,12 +113,14 @@ def plan_with(name: PlanName, custom: Mapping[str, int]) -> Plan:
     >>> plan_with("enterprise", {"prompts": 7}).prompts, plan_with("free", {"prompts": 7}).prompts
     (7, 5)
     """
+    if not custom:
+        return PLANS[name]
     counting: dict[str, Any] = {
         limit: value
         for limit, value in custom.items()
         if name == "enterprise" or limit in LIMITED_IN_EVERY_PLAN
     }
-    return replace(PLANS[name], **counting) if counting else PLANS[name]
+    return replace(PLANS[name], **counting)
 
 
 def request_rate(plan_name: str) -> int | None:

@@ -116,7 +116,7 @@ class BackgroundWork:
     def leave_to_others(self) -> None:
         """Do not work; read the reports of workers in other processes."""
         self._others = OtherWorkers(self._database)
-        self.insights.problem_elsewhere = self._others.problem
+        self.insights.others = self._others
         self._others.start()
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from promptlift.schema import limits
+from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.otlp import closing
@@ -15,10 +16,9 @@ from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.otlp.decode import read_json
 from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store import leases, prompts, traced
-from promptlift.service.store.accounts import Caller
+from promptlift.service.store.accounts import Caller, caller_of, change
 from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import (
-    accounts,
     conversation_contents,
     conversations,
     events,
@@ -31,8 +31,8 @@ from support.spans import START, as_json, chat
 HI, WHO = ("user", "Hi"), ("user", "Who are you?")
 
 
-def send(world, *spans, resource=None, prompt=None, plan="enterprise", account=None):
-    caller = Caller(account or world.account, plan, "key")
+def send(world, *spans, resource=None, prompt=None, plan="enterprise", account=None, caller=None):
+    caller = caller or Caller(account or world.account, PLANS[plan], "key")
     received = Received()
     read = read_json(as_json(*spans, resource=resource), received.reject)
     receive(world.database, caller, read, received, prompt=prompt, quiet_seconds=0)
@@ -229,25 +229,25 @@ def test_what_cannot_be_kept_is_said(world):
     assert logged(world) == []
 
 
-@pytest.mark.slow
-def test_the_plan_limits_prompts_and_conversations(world):
+def test_the_account_limits_prompts_and_conversations(world):
     for number in range(4):
         world.add_prompt(f"{number}")
     received = send(world, chat(1, [HI], "Hello"), plan="free")
     assert received.problem == "The plan's limit of prompts is reached"
-    for number in range(1, 502):
-        send(world, chat(number, [HI], "Hello", trace=number), prompt="Support", plan="free")
+    for number in range(1, 4):
+        send(world, chat(number, [HI], "Hello", trace=number), prompt="Support")
     with world.database.write() as connection:
-        connection.execute(accounts.update().values(plan="free"))
-    for _ in range(7):
-        close(world)
-    assert len(logged(world)) == 500
+        change(connection, world.account, {"limits": {"conversations_per_month": 2}})
+    close(world)
+    assert len(logged(world)) == 2
     with world.database.read() as connection:
         (kept,) = connection.execute(
             select(traced_conversations).where(traced_conversations.c.close_at.is_not(None))
         )
         assert kept.close_at == clock.billing_period(clock.now())[1], "it is logged when there is room again"
-    received = send(world, chat(600, [WHO], "Me", trace=600), prompt="Support", plan="free")
+    with world.database.read() as connection:
+        limited = caller_of(connection, world.account)
+    received = send(world, chat(600, [WHO], "Me", trace=600), prompt="Support", caller=limited)
     assert received.problem == "The plan's limit of conversations per month is reached"
 
 

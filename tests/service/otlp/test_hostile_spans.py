@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
+from promptlift.schema.limits import PLANS
 from promptlift.service.otlp.decode import read_json, read_protobuf
 from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store.accounts import Caller
@@ -31,7 +32,7 @@ TWENTY = settings(
 def neighbours_kept(world, read, raw):
     """Which of the good spans of a body are kept."""
     received = Received()
-    caller = Caller(world.account, "enterprise", "key")
+    caller = Caller(world.account, PLANS["enterprise"], "key")
     receive(
         world.database, caller, read(raw, received.reject), received, prompt=world.prompt_id, quiet_seconds=0
     )

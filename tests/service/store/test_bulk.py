@@ -7,7 +7,7 @@ import re
 from sqlalchemy import event
 
 from promptlift.schema.conversations import ConversationCreate
-from promptlift.schema.limits import BULK_ROWS
+from promptlift.schema.limits import BULK_ROWS, PLANS
 from promptlift.service.actions.logging.conversation_log import log_entries
 from promptlift.service.actions.logging.entries import Entry, Logged, accept
 from promptlift.service.store.accounts import Caller
@@ -15,7 +15,7 @@ from service.store.conftest import NOW
 
 
 def entries(filled, numbers):
-    caller = Caller(filled.account, "enterprise", "key_1")
+    caller = Caller(filled.account, PLANS["enterprise"], "key_1")
     return [
         Entry(
             caller,

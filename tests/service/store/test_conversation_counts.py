@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select, update
 
 from promptlift.schema.conversations import ConversationUpdate
+from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.actions.logging.conversation_log import apply_updates
 from promptlift.service.actions.logging.entries import Update, accept
@@ -232,7 +233,7 @@ class History:
         """Updates of conversations: their status, or their text with all that is seen from it."""
         chance = self.chance
         ids = chance.sample([f"c{i}" for i in range(self.made)], k=min(self.made, chance.choice([1, 5])))
-        caller = Caller(self.filled.account, "enterprise", "key_1")
+        caller = Caller(self.filled.account, PLANS["enterprise"], "key_1")
         updates = []
         for one in ids:
             text = self.content() if chance.random() < 0.5 else None

@@ -6,6 +6,7 @@ import asyncio
 from contextlib import contextmanager
 
 from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
+from promptlift.schema.limits import PLANS
 from promptlift.service.actions.logging.conversation_log import ConversationLog
 from promptlift.service.actions.logging.entries import Entry, Update, accept
 from promptlift.service.store.accounts import Caller
@@ -27,7 +28,7 @@ def test_conversations_and_their_updates_are_synced_and_other_changes_are_not(fi
                 yield connection
 
     log = ConversationLog(Watched())
-    caller = Caller(filled.account, "enterprise", "key_1")
+    caller = Caller(filled.account, PLANS["enterprise"], "key_1")
     body = ConversationCreate(prompt_id="prm_1", content="User: a", idempotency_key="k1")
 
     async def run():

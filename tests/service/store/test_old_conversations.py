@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from promptlift.errors import ConfigError
+from promptlift.schema.limits import PLANS
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import ConversationQuery
 from promptlift.service import clock
@@ -83,7 +84,7 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
 @sqlite_only
 def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
     maintenance.vacuum(old.settings, keep_days=350)
-    caller = accounts.Caller(old.account, "free", "k")
+    caller = accounts.Caller(old.account, PLANS["free"], "k")
     context = SimpleNamespace(database=old.database, jobs=SimpleNamespace(waits_because=None))
     query = ConversationQuery(includeInsights="true")
     item = get(Call(context, caller, SCHEMES["prompt"], "c500", None, query))

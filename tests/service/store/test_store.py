@@ -82,7 +82,7 @@ def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
         assert key not in str(connection.exec_driver_sql("SELECT * FROM api_keys").all())
         caller = accounts.find_caller(connection, key)
         assert caller is not None
-        assert (caller.account_id, caller.plan) == (filled.account, "free")
+        assert (caller.account_id, caller.limits.name) == (filled.account, "free")
         assert accounts.find_caller(connection, key + "k") is None
         accounts.touch_key(connection, caller.key_id)
         assert accounts.keys(connection)[0].last_used_at is not None

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from promptlift.schema.limits import PLANS
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import PageQuery
 from promptlift.service.actions import webhooks as actions
@@ -106,7 +107,7 @@ def test_a_failing_webhook_is_paused_until_it_is_resumed_and_loses_nothing(world
     assert world.work() == []
 
     def call(account=world.account):
-        caller = Caller(account, "enterprise", "key")
+        caller = Caller(account, PLANS["enterprise"], "key")
         context = SimpleNamespace(database=world.database)
         return Call(context, caller, SCHEMES["prompt"], webhook_id, None, PageQuery())
 

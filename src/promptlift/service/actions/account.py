@@ -20,9 +20,9 @@ from promptlift.schema.account import (
 )
 from promptlift.schema.settings import ExtractedContext, Settings, SettingsAnswer, SyncContextAnswer
 from promptlift.service import clock
-from promptlift.service.actions.conversations import exclusions_of
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, tokens_used_up
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, optimizations, usage
 from promptlift.service.websites.company import without_sentences
 from promptlift.service.websites.visit import UnreadableWebsite
@@ -150,7 +150,7 @@ def _fill_context(call: Call[SyncContextRequest], reading: CompanyReading) -> Sy
         accounts.lock(connection, caller.account_id)
         settings = accounts.settings(connection, caller.account_id)
         general = settings["general"]
-        exclusions = exclusions_of(rows, caller.account_id)
+        exclusions = read_exclusions(general["excludedDataAndTopics"])
         extracted = {
             name: without_sentences(getattr(reading.company, name), lambda one: exclusions.clean(one) != one)
             for name in _FROM_WEBSITE

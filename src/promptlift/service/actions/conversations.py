@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from pydantic.alias_generators import to_camel
@@ -18,26 +19,26 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.queries import ConversationQuery, ConversationsQuery, DeletedConversationsQuery
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.conversations import StoredConversation
-    from promptlift.service.store.rows import Rows
 
 
-_AS_STORED: Final = {
-    to_camel(name): name
-    for name in (
-        *("id", "prompt_id", "status", "llm_model", "company_name", "source_id", "has_insights", "title"),
-        *("message_count", "input_tokens", "output_tokens", "cost", "tool_calls", "tool_errors"),
-    )
-}
+_AS_STORED: Final = (
+    *("id", "prompt_id", "status", "llm_model", "company_name", "source_id", "has_insights", "title"),
+    *("message_count", "input_tokens", "output_tokens", "cost", "tool_calls", "tool_errors"),
+)
+_STORED_NAMES: Final = tuple(map(to_camel, _AS_STORED))
+_stored_values: Final = attrgetter(*_AS_STORED)
 
 
-def exclusions_of(rows: Rows, account_id: str) -> Exclusions:
+def exclusions_of(connection: Connection, account_id: str) -> Exclusions:
     """Return the exclusions that apply now: insights may be older than the setting."""
-    return read_exclusions(accounts.general(rows.core, account_id)["excludedDataAndTopics"])
+    return read_exclusions(accounts.general(connection, account_id)["excludedDataAndTopics"])
 
 
 @writes(endpoints.CONVERSATIONS_LIST)
@@ -56,7 +57,7 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
             if with_insights and changes.all_insights_since(rows.core, call.account_id, since):
                 since = None
         some, total = conversations.page(rows.core, call.account_id, query, since=since)
-        exclusions = exclusions_of(rows, call.account_id) if with_insights else None
+        exclusions = exclusions_of(rows.core, call.account_id) if with_insights else None
     return {
         "data": [
             wire(row, call.context.jobs, exclusions=exclusions, with_content=with_content) for row in some
@@ -84,19 +85,15 @@ def deleted(call: Call[None, DeletedConversationsQuery]) -> Page[DeletedConversa
     return page
 
 
-def _find(rows: Rows, call: Call[Any, Any]) -> StoredConversation:
-    row = conversations.find(rows.core, call.account_id, call.id)
-    if row is None:
-        raise not_found("Conversation")
-    return row
-
-
 @writes(endpoints.CONVERSATIONS_GET)
 def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
     """Return a conversation with its content."""
-    with call.read() as rows:
-        row = _find(rows, call)
-        exclusions = exclusions_of(rows, call.account_id) if call.query.include_insights else None
+    account_id = call.account_id
+    with call.context.database.read() as connection:
+        row = conversations.find(connection, account_id, call.id)
+        exclusions = exclusions_of(connection, account_id) if call.query.include_insights else None
+    if row is None:
+        raise not_found("Conversation")
     item = wire(row, call.context.jobs, exclusions=exclusions, with_content=True)
     return {**item, "idempotencyKey": row.idempotency_key}
 
@@ -104,9 +101,12 @@ def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
 @writes(endpoints.CONVERSATIONS_INSIGHTS)
 def insights(call: Call) -> orjson.Fragment:
     """Return the insights of a conversation, as stored."""
-    with call.read() as rows:
-        row = _find(rows, call)
-        exclusions = exclusions_of(rows, call.account_id)
+    account_id = call.account_id
+    with call.context.database.read() as connection:
+        row = conversations.find(connection, account_id, call.id)
+        exclusions = exclusions_of(connection, account_id)
+    if row is None:
+        raise not_found("Conversation")
     if row.document is None:
         why = f"judging failed ({row.judge_problem})" if row.judging == "failed" else "they are not ready yet"
         raise ApiException("NOT_FOUND", f"Insights not found: {why}")
@@ -129,7 +129,8 @@ def lookup(call: Call[ConversationLookup]) -> LookupAnswer:
 def regenerate(call: Call) -> RegenerateAnswer:
     """Queue a conversation to be judged again in the background."""
     with call.write() as rows:
-        _find(rows, call)
+        if conversations.find(rows.core, call.account_id, call.id) is None:
+            raise not_found("Conversation")
         count = judging.ask_again(rows.core, call.account_id, conversation_id=call.id, now=clock.now())
     return RegenerateAnswer(success=True, message="The conversation will be judged again", queued=count)
 
@@ -162,11 +163,16 @@ def wire(
     latency = row.latency_ms
     if latency is None and row.response_seconds is not None:  # from the times of the messages
         latency = round(row.response_seconds * 1000, 3)
+    insights_error = None
+    if row.judging == "failed":
+        insights_error = row.judge_problem
+    elif row.judging != "done" and (why := row.judge_problem or jobs.waits_because):
+        insights_error = f"Not yet: {why}"
     item: dict[str, object] = {
         # unspecified: which link an answer contains when the request names no scheme. Both.
         "agentId": row.prompt_id,
-        **{name: getattr(row, column) for name, column in _AS_STORED.items()},
-        "insightsError": _insights_error(row, jobs),
+        **dict(zip(_STORED_NAMES, _stored_values(row), strict=True)),
+        "insightsError": insights_error,
         "latencyMs": latency,
         "metadata": None if row.metadata is None else orjson.Fragment(row.metadata),
         "createdAt": clock.iso(row.created_at),
@@ -182,13 +188,3 @@ def wire(
             None if document is None else orjson.Fragment(exclusions.applied_to_document(document))
         )
     return item
-
-
-def _insights_error(row: StoredConversation, jobs: InsightJobs) -> str | None:
-    """Return why insights are missing or late; ``None`` if they are neither."""
-    if row.judging == "done":
-        return None
-    if row.judging == "failed":
-        return str(row.judge_problem)
-    why = row.judge_problem or jobs.waits_because
-    return f"Not yet: {why}" if why else None

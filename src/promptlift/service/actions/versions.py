@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest
     from promptlift.schema.prompts import RestoreRequest, UndoRequest
     from promptlift.schema.queries import ActionsQuery, PageQuery
-    from promptlift.service.store.rows import Rows
-    from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import VariantRow
 
 
@@ -80,7 +78,16 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
         if changed:
             live.check_version(body.if_version_id)
         made = live.restore(former.content)
-        action_id = _log(rows, prompt, live, "restore", made, now=now, note=body.note)
+        action_id = prompts.log_action(
+            rows.core,
+            account_id,
+            prompt.id,
+            "restore",
+            now=now,
+            note=body.note,
+            from_version_seq=live.before.seq,
+            to_version_seq=made,
+        )
     return RestoreAnswer(
         success=True,
         prompt_id=prompt.id,
@@ -118,8 +125,18 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
             seq = live.apply(optimization, variant)
         elif changed and body.content is not None:
             seq = live.apply_text(body.content, optimization)
-        of = {"optimization_id": optimization.id, "variant_id": None if variant is None else variant.id}
-        action_id = _log(rows, prompt, live, "apply", seq, now=now, note=body.note, **of)
+        action_id = prompts.log_action(
+            connection,
+            account_id,
+            prompt.id,
+            "apply",
+            now=now,
+            note=body.note,
+            optimization_id=optimization.id,
+            variant_id=None if variant is None else variant.id,
+            from_version_seq=live.before.seq,
+            to_version_seq=seq,
+        )
     name = "The text" if variant is None else variant.name
     text = name if variant is None else f"The text of {name}"
     return ApplyAnswer(
@@ -149,20 +166,9 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
             f"The optimization is {optimization.status}; a variant can be applied once it is completed",
             details={"status": optimization.status},
         )
-    variant = _wanted(connection, optimization, body.variant_id)
-    if optimization.rehearsal and not body.accept_rehearsal:
-        # unspecified: rehearsals. None of their variants goes live unless a person permits it.
-        raise invalid_state(
-            "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
-            "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
-            details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
-        )
-    return variant
-
-
-def _wanted(connection: Connection, optimization: OptimizationRow, variant_id: str | None) -> VariantRow:
-    winner = None if optimization.results is None else optimization.results.results.winning_variant_id
-    wanted = winner if variant_id is None else variant_id
+    wanted = body.variant_id
+    if wanted is None and optimization.results is not None:
+        wanted = optimization.results.results.winning_variant_id
     if wanted is None:
         # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.
         raise invalid_state(
@@ -171,26 +177,17 @@ def _wanted(connection: Connection, optimization: OptimizationRow, variant_id: s
         )
     for variant in optimizations.variants(connection, optimization.id):
         if variant.id == wanted:
-            return variant
-    raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
-
-
-def _log(
-    rows: Rows,
-    prompt: PromptRow,
-    live: LivePrompt,
-    kind: str,
-    seq: int,
-    *,
-    now: int,
-    note: str | None,
-    **of: str | None,
-) -> str:
-    """Record an action that made a version current; return its id."""
-    of_text = {"from_version_seq": live.before.seq, "to_version_seq": seq}
-    return prompts.log_action(
-        rows.core, prompt.account_id, prompt.id, kind, now=now, note=note, **of, **of_text
-    )
+            break
+    else:
+        raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
+    if optimization.rehearsal and not body.accept_rehearsal:
+        # unspecified: rehearsals. None of their variants goes live unless a person permits it.
+        raise invalid_state(
+            "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
+            "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
+            details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
+        )
+    return variant
 
 
 @answers(endpoints.ACTIONS_LIST)
@@ -227,8 +224,19 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
         if before is None:
             raise not_found("Version")
         made = live.restore(before.content)
-        of = {"optimization_id": row.optimization_id, "variant_id": row.variant_id, "undoes": row.id}
-        undoing = _log(rows, prompt, live, "undo", made, now=now, note=call.body.note, **of)
+        undoing = prompts.log_action(
+            rows.core,
+            call.account_id,
+            prompt.id,
+            "undo",
+            now=now,
+            note=call.body.note,
+            optimization_id=row.optimization_id,
+            variant_id=row.variant_id,
+            undoes=row.id,
+            from_version_seq=live.before.seq,
+            to_version_seq=made,
+        )
         row.undone_by, row.undone_at = undoing, clock.to_datetime(now)
     return UndoAnswer(
         success=True,

@@ -103,18 +103,20 @@ class WakeUps:
 
 
 class OtherWorkers:
-    """Why work waits, as reported by workers of other processes; read periodically, so that no request waits for it."""
+    """Why work waits, as reported by workers of other processes; read periodically, so that no request waits for it.
+
+    Attributes
+    ----------
+    problem
+        Why work waits; ``None`` when no problem is known.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._problem: str | None = None
+        self.problem: str | None = None
         self._ending = threading.Event()
         self._wake_ups = WakeUps(database, None)
         self._thread = threading.Thread(target=self._look_for_ever, name="other-workers", daemon=True)
-
-    def problem(self) -> str | None:
-        """Return why work waits; ``None`` when no problem is known."""
-        return self._problem
 
     def start(self) -> None:
         """Start polling, and notifying them of new work."""
@@ -130,7 +132,7 @@ class OtherWorkers:
         while True:
             try:
                 with self._database.read() as connection:
-                    self._problem = next(iter(leases.problems(connection)), None)
+                    self.problem = next(iter(leases.problems(connection)), None)
             except SQLAlchemyError as error:
                 _LOG.warning("the state of other workers could not be read: %s", error)
             if self._ending.wait(_LOOK_SECONDS):

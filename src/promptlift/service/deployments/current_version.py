@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ def version_seq(given: str) -> int | None:
     return int(digits) if known and version_id(int(digits)) == given else None
 
 
+@dataclass
 class LivePrompt:
     """A prompt whose current version may change, in a transaction that holds its lock.
 
@@ -46,15 +48,14 @@ class LivePrompt:
     it as confounded.
     """
 
-    def __init__(self, connection: Connection, prompt: PromptRow, *, now: int) -> None:
-        self._connection = connection
-        self._prompt = prompt
-        self._now = now
+    connection: Connection
+    prompt: PromptRow
+    now: int
 
     @cached_property
     def before(self) -> VersionRow:
         """The version that was current before any change."""
-        return prompts.current_version(self._connection, self._prompt.account_id, self._prompt.id)
+        return prompts.current_version(self.connection, self.prompt.account_id, self.prompt.id)
 
     def check_version(self, wanted: str | None) -> None:
         """Refuse a change that was meant for a version other than the current one.
@@ -81,14 +82,15 @@ class LivePrompt:
 
     def apply(self, optimization: OptimizationRow, variant: VariantRow) -> int:
         """Make a variant the current version on request, and return the sequence number of its version."""
-        rows = deployments.of_optimization(self._connection, optimization.id)
-        if any(row.state == "live" and row.variant_id == variant.id for row in rows):
-            return self.before.seq
-        waiting = next((row for row in rows if row.state in deployments.WAITING), None)
-        mine = waiting if waiting is not None and waiting.variant_id == variant.id else None
-        if waiting is not None and mine is None:
-            self._change(waiting, state="superseded", reason=f"{variant.name} was applied in its place")
-        if self._prompt.content == variant.content and mine is None:
+        mine = None
+        for row in deployments.of_optimization(self.connection, optimization.id):  # the live one is first
+            if row.state == "live" and row.variant_id == variant.id:
+                return self.before.seq
+            if row.state in deployments.WAITING and row.variant_id == variant.id:
+                mine = row
+            elif row.state in deployments.WAITING:
+                self._change(row, state="superseded", reason=f"{variant.name} was applied in its place")
+        if self.prompt.content == variant.content and mine is None:
             # The text is live for another reason, such as an original that was never replaced: nothing is
             # deployed.
             return self.before.seq
@@ -125,8 +127,8 @@ class LivePrompt:
         """
         self.supersede(reason=f"{variant.name} was applied", but=waiting)
         seq, since = self.before.seq, self.before.created_at
-        if self._prompt.content != variant.content:
-            since = self._now
+        if self.prompt.content != variant.content:
+            since = self.now
             seq = self.replace(
                 variant.content,
                 origin="auto_deployed" if origin == "auto" else "applied",
@@ -145,7 +147,7 @@ class LivePrompt:
             "reason": None,
         }
         if waiting is None:
-            deployments.add(self._connection, optimization, variant.id, now=self._now, **values)
+            deployments.add(self.connection, optimization, variant.id, now=self.now, **values)
         else:
             self._change(waiting, **values)
         return seq
@@ -160,7 +162,7 @@ class LivePrompt:
             state="live",
             version_seq=version_seq,
             checked=0,
-            production=KeptProduction(live_since=self._now),
+            production=KeptProduction(live_since=self.now),
             rolled_back_at=None,
             reason=reason,
             **values,
@@ -170,11 +172,11 @@ class LivePrompt:
 
     def restore(self, content: str) -> int:
         """Make an earlier text the current version and return its number."""
-        if content == self._prompt.content:
+        if content == self.prompt.content:
             return self.before.seq
         self.supersede(reason="Another version was restored", undone_to=content)
         seq = self.replace(content, origin="restored")
-        former = deployments.former_of_text(self._connection, self._prompt, content)
+        former = deployments.former_of_text(self.connection, self.prompt, content)
         if former is not None:
             # unspecified: whether a text that a person restores is watched. It is, like any text of an
             # optimization that goes live, and like a text that a person applied: harm is reported, and the
@@ -201,16 +203,16 @@ class LivePrompt:
         expected
             The effect to expect of an applied variant.
         """
-        connection, prompt = self._connection, self._prompt
+        connection, prompt = self.connection, self.prompt
         known = prompts.is_known(connection, prompt, content)
-        changed = {"content": content, "content_known": known, "updated_at": self._now}
+        changed = {"content": content, "content_known": known, "updated_at": self.now}
         prompts.change(connection, prompt.account_id, prompt.id, changed)
         seq = prompts.add_version(
             connection,
             prompt,
             content,
             origin,
-            now=self._now,
+            now=self.now,
             content_known=known,
             optimization_id=optimization_id,
             variant_id=variant_id,
@@ -227,17 +229,17 @@ class LivePrompt:
     ) -> None:
         """Write the event of a changed text."""
         payload = PromptUpdated(
-            prompt_id=self._prompt.id,
-            prompt_name=self._prompt.name,
+            prompt_id=self.prompt.id,
+            prompt_name=self.prompt.name,
             # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
             update_type=_UPDATE_TYPES.get(update_type, update_type),
-            applied_at=clock.to_datetime(self._now),
+            applied_at=clock.to_datetime(self.now),
             **expected,
         )
         if variant_id is not None:
             payload.variant_id = variant_id
-        prompt = self._prompt
-        events.add(self._connection, "prompt.updated", prompt.account_id, prompt.id, payload, now=self._now)
+        prompt = self.prompt
+        events.add(self.connection, "prompt.updated", prompt.account_id, prompt.id, payload, now=self.now)
 
     # Ending deployments
 
@@ -260,17 +262,18 @@ class LivePrompt:
         but
             The deployment that goes live now.
         """
-        for row in self._deployments("testing"):
-            if but is None or row.id != but.id:
-                why = f"{reason} while the regression test compared the winner with the text before"
-                self._change(row, state="rejected", reason=why)
-        for row in self._deployments("live"):
+        for row in deployments.of_prompt(self.connection, self.prompt, "testing", "live"):
+            if row.state == "testing":
+                if but is None or row.id != but.id:
+                    why = f"{reason} while the regression test compared the winner with the text before"
+                    self._change(row, state="rejected", reason=why)
+                continue
             values: dict[str, Any] = {"state": "superseded", "reason": reason}
-            before = deployments.version_before(self._connection, row)
+            before = deployments.version_before(self.connection, row)
             if undone_to is not None and before is not None and before.content == undone_to:
                 values = {"state": "rolled_back", "reason": "The previous version was restored"}
-                values["rolled_back_at"] = self._now
-            self._confound(row, production=evidence.figures(self._connection, row), **values)
+                values["rolled_back_at"] = self.now
+            self._confound(row, production=evidence.figures(self.connection, row), **values)
 
     def model_changed(self) -> None:
         """Record that the prompt got another model or other sampling settings.
@@ -278,22 +281,19 @@ class LivePrompt:
         Their effect cannot be separated from that of the fix, so a deployment whose verdict is pending is
         confounded. Its text stays live, and is still monitored for harm.
         """
-        for row in self._deployments("live"):
+        for row in deployments.of_prompt(self.connection, self.prompt, "live"):
             if row.verification == "pending":
                 reason = "The model or its settings were changed before the fix was verified"
                 self._confound(row, reason=reason)
 
     def deleted(self) -> None:
         """End the open deployments of a deleted prompt, without events of their own."""
-        for row in self._deployments(*deployments.WAITING, "live"):
+        for row in deployments.of_prompt(self.connection, self.prompt, *deployments.WAITING, "live"):
             state = "superseded" if row.state == "live" else "rejected"
             self._change(row, state=state, reason="The prompt was deleted")
 
-    def _deployments(self, *states: str) -> list[DeploymentRow]:
-        return list(deployments.of_prompt(self._connection, self._prompt, *states))
-
     def _change(self, row: DeploymentRow, **values: Any) -> bool:
-        return deployments.change(self._connection, row, now=self._now, **values)
+        return deployments.change(self.connection, row, now=self.now, **values)
 
     def _confound(self, row: DeploymentRow, **values: Any) -> None:
         """Change a live deployment whose fix can no longer be verified."""
@@ -301,7 +301,7 @@ class LivePrompt:
         if pending:
             values["verification"] = "confounded"
         if self._change(row, **values) and pending:
-            gathered = evidence.gather(self._connection, row)
+            gathered = evidence.gather(self.connection, row)
             evidence.emit(
-                self._connection, "deployment.confounded", row, self._prompt, gathered, None, now=self._now
+                self.connection, "deployment.confounded", row, self.prompt, gathered, None, now=self.now
             )

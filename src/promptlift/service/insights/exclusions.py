@@ -117,7 +117,9 @@ class Exclusions:
 @lru_cache(maxsize=256)
 def read_exclusions(text: str | None) -> Exclusions:
     """Read the setting ``excludedDataAndTopics``."""
-    phrases = [plain_words(part).strip() for part in _SPLIT.split((text or "")[:TEXT_CHARS])]
+    if not text:
+        return Exclusions()
+    phrases = [plain_words(part).strip() for part in _SPLIT.split(text[:TEXT_CHARS])]
     phrases = list(dict.fromkeys(phrase for phrase in phrases if len(phrase) in PHRASE_LETTERS))[:PHRASES_MAX]
     if not phrases:
         return Exclusions()

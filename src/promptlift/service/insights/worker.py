@@ -37,11 +37,12 @@ from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
     from promptlift.errors import TranscriptError
+    from promptlift.service.background.wake_ups import OtherWorkers
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.insights.judge_watch import Probe
     from promptlift.service.insights.learned.verdicts import LearnedVerdict
@@ -155,8 +156,8 @@ class InsightJobs(Kind):
 
     Attributes
     ----------
-    problem_elsewhere
-        Why conversations wait, as reported by workers of other processes; set if this process does not judge.
+    others
+        The workers of other processes, which report why conversations wait; set if this process does not judge.
     """
 
     name = "insights"
@@ -188,7 +189,7 @@ class InsightJobs(Kind):
         self._learned = LearnedJudges(database)
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
-        self.problem_elsewhere: Callable[[], str | None] = lambda: None
+        self.others: OtherWorkers | None = None
         self._ending = threading.Event()
 
     def start(self) -> None:
@@ -209,7 +210,7 @@ class InsightJobs(Kind):
     @property
     def waits_because(self) -> str | None:
         """Why no conversation is judged now; ``None`` if no problem is known."""
-        return self._model.reason or self.problem_elsewhere()
+        return self._model.reason if self.others is None else self.others.problem
 
     def places(self, held: int) -> int:
         """Return how many conversations to claim: one trial while the model is away, otherwise enough to keep busy."""

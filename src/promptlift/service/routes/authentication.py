@@ -56,8 +56,11 @@ class Authentication:
         try:
             if path.startswith(_WITH_KEY) or (path == monitoring.METRICS and not monitoring.is_local(scope)):
                 headers.update(await self._admit(scope))
-                _refuse_hidden_slashes(scope)
-            await self._app(scope, receive, send_with_headers)
+            app = self._app
+            if b"%2f" in scope.get("raw_path", b"").lower():
+                # Decoded before it is matched: an id "a/status" would become another endpoint of "a".
+                app = refuse(ApiException("NOT_FOUND", "No such path; no id has a slash in it"))
+            await app(scope, receive, send_with_headers)
         except ClientDisconnect:
             return  # the client is gone
         except (Exception, asyncio.CancelledError) as error:
@@ -88,12 +91,6 @@ class Authentication:
                 headers=headers,
             )
         return headers
-
-
-def _refuse_hidden_slashes(scope: Scope) -> None:
-    # The path is decoded before it is matched: an id "a/status" would become another endpoint of "a".
-    if b"%2f" in scope.get("raw_path", b"").lower():
-        raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")
 
 
 def rate_headers(limit: int, count: int, resets_at: int, *, now: int) -> dict[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 import pydantic
@@ -38,6 +39,7 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 # the answer.
 _DRAINED = 16
 _ID_CHARS = 64
+_IS_JSON = re.compile(r"application/.*\+json")
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
 
 
@@ -49,7 +51,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
     links = (scheme.link,) if "{segment}" in endpoint.path else action.links
 
     async def handle(request: Request) -> Response:
-        caller = caller_of(request)
+        caller: Caller = request.state.caller  # whose key authentication has checked
         # The last value of a repeated parameter counts.
         query = None if endpoint.query is None else validated(endpoint.query, dict(request.query_params), {})
         body = None if endpoint.body is None else await _read_body(request, endpoint, context, caller)
@@ -83,9 +85,10 @@ def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, object]:
 
 
 def _linked(document: dict[str, object], links: tuple[str, ...]) -> dict[str, object]:
-    return {
-        name: value for key, value in document.items() for name in (links if key == "promptId" else (key,))
-    }
+    linked: dict[str, object] = {}
+    for key, value in document.items():
+        linked |= dict.fromkeys(links if key == "promptId" else (key,), value)
+    return linked
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -102,20 +105,16 @@ def answer_to_get(request: Request, content: Any, status: int = 200) -> Response
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
     # The answer is private to the account, which the key determines.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
-    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
-    if tag in known or known == ["*"]:
-        return Response(status_code=304, headers=headers)
+    if given := request.headers.get("if-none-match"):
+        known = [one.strip().removeprefix("W/") for one in given.split(",")]
+        if tag in known or known == ["*"]:
+            return Response(status_code=304, headers=headers)
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
 def refuse(refusal: ApiException) -> Response:
     """Return the answer that refuses a request."""
     return answer(refusal.body(), refusal.status, refusal.headers)
-
-
-def caller_of(request: Request) -> Caller:
-    """Return the sender of the request, whose key authentication has checked."""
-    return cast("Caller", request.state.caller)
 
 
 async def _read_body(
@@ -129,21 +128,33 @@ async def _read_body(
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
     assert endpoint.body is not None  # noqa: S101 - read only then
-    if endpoint.lines is not None:
-        document = await _read_many(request, endpoint.lines)
-    else:
-        raw = await bounded_body(request, limits.BODY_BYTES)
-        if endpoint.body_optional and not raw.strip():
-            raw = b"{}"
-        else:
-            _check_type(request)
+    raw = await bounded_body(request, limits.BODY_BYTES if endpoint.lines is None else limits.BULK_BODY_BYTES)
+    kind = media_type(request)
+    in_lines = endpoint.lines is not None and kind in _LINES
+    if endpoint.body_optional and not raw.strip():
+        raw = b"{}"
+    elif kind not in ("", "application/json") and not in_lines and not _IS_JSON.fullmatch(kind):
+        raise ApiException(
+            "UNSUPPORTED_MEDIA_TYPE",
+            "Send the body as JSON with the header Content-Type: application/json",
+            details={"Content-Type": "must be application/json"},
+        )
+    if endpoint.lines is None:
         document = decode(raw)
-    if omitted := [(name, setting) for name, setting in endpoint.from_settings if name not in document]:
+    else:
+        encoding = request.headers.get("content-encoding", "").strip().lower()
+        document = await run_in_threadpool(_decode_many, raw, encoding, endpoint.lines if in_lines else None)
+    if endpoint.from_settings and (omitted := dict(endpoint.from_settings).keys() - document.keys()):
         general = await run_in_threadpool(context.general, caller.account_id)
-        document |= {name: general[setting] for name, setting in omitted if general[setting].strip()}
+        document |= {
+            name: general[setting]
+            for name, setting in endpoint.from_settings
+            if name in omitted and general[setting].strip()
+        }
     # If one of several fields is required, the first is reported with the other problems.
-    either = endpoint.either
-    missing = {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
+    missing = (
+        {} if document.keys() & endpoint.either else dict.fromkeys(endpoint.either[:1], "Required field")
+    )
     return validated(endpoint.body, document, missing)
 
 
@@ -163,22 +174,12 @@ def validated(model: type[Model], document: Any, missing: Mapping[str, str]) -> 
         raise invalid({**missing, **found}) from None
 
 
-async def _read_many(request: Request, name: str) -> dict[str, object]:
-    raw = await bounded_body(request, limits.BULK_BODY_BYTES)
-    encoding = request.headers.get("content-encoding", "").strip().lower()
-    in_lines = media_type(request) in _LINES
-    if not in_lines:
-        _check_type(request)
-
-    def read() -> dict[str, object]:
-        plain = decompress(raw, encoding, limits.BULK_BODY_BYTES)
-        return (
-            {name: [_line(line) for line in plain.split(b"\n") if line.strip()]}
-            if in_lines
-            else decode(plain)
-        )
-
-    return await run_in_threadpool(read)
+def _decode_many(raw: bytes, encoding: str, lines: str | None) -> dict[str, object]:
+    """Decode a body that may be compressed: a JSON object, or one entry of the field ``lines`` on each line."""
+    plain = decompress(raw, encoding, limits.BULK_BODY_BYTES)
+    if lines is None:
+        return decode(plain)
+    return {lines: [_line(line) for line in plain.split(b"\n") if line.strip()]}
 
 
 def _line(line: bytes) -> Any:
@@ -194,18 +195,6 @@ def _line(line: bytes) -> Any:
 def media_type(request: Request) -> str:
     """Return the declared media type of a request's body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _check_type(request: Request) -> None:
-    if request.headers.get("content-type") is None:
-        return
-    kind = media_type(request)
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise ApiException(
-            "UNSUPPORTED_MEDIA_TYPE",
-            "Send the body as JSON with the header Content-Type: application/json",
-            details={"Content-Type": "must be application/json"},
-        )
 
 
 async def bounded_body(request: Request, most: int) -> bytes:

@@ -13,7 +13,7 @@ from promptlift.schema import limits
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.decode import JSON, PROTOBUF, decompress, read_json, read_protobuf
 from promptlift.service.otlp.receive import Received, receive
-from promptlift.service.routes.messages import answer, bounded_body, caller_of, media_type
+from promptlift.service.routes.messages import answer, bounded_body, media_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.spans.span import Span
     from promptlift.service.call import AppContext
+    from promptlift.service.store.accounts import Caller
 
 _LOG = logging.getLogger(__name__)
 TRACES: Final = "/v1/traces"
@@ -48,7 +49,8 @@ def routes(context: AppContext) -> list[Route]:
             read = _reader(kind)
             raw = await bounded_body(request, limits.OTLP_BODY_BYTES)
             encoding = request.headers.get("content-encoding", "").strip().lower()
-            caller, prompt = caller_of(request), request.headers.get(PROMPT_HEADER)
+            caller: Caller = request.state.caller  # whose key authentication has checked
+            prompt = request.headers.get(PROMPT_HEADER)
 
             def keep() -> Received:
                 received = Received()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import func, insert, or_, select, update
@@ -31,19 +31,13 @@ class Caller:
 
     Attributes
     ----------
-    custom_limits
-        Limits of the account that replace those of its plan.
+    limits
+        The plan with the limits of the account.
     """
 
     account_id: str
-    plan: PlanName
+    limits: Plan
     key_id: str
-    custom_limits: Mapping[str, int] = field(default_factory=dict, hash=False)
-
-    @property
-    def limits(self) -> Plan:
-        """The plan with the limits of this account."""
-        return plan_with(self.plan, self.custom_limits)
 
 
 def create(
@@ -135,12 +129,12 @@ def find_caller(connection: Connection, key: str) -> Caller | None:
     ).one_or_none()
     if row is None or not hmac.compare_digest(row.hash, digest):
         return None
-    return Caller(row.account_id, cast("PlanName", row.plan), row.id, row.limits)
+    return Caller(row.account_id, plan_with(cast("PlanName", row.plan), row.limits), row.id)
 
 
 def caller_of(connection: Connection, account_id: str) -> Caller:
     """Return an account as a caller, for background work on its behalf."""
-    return Caller(account_id, cast("PlanName", get(connection, account_id).plan), "")
+    return Caller(account_id, plan_of(connection, account_id), "")
 
 
 def touch_key(connection: Connection, key_id: str) -> None:
@@ -193,8 +187,9 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
 
 def general(connection: Connection, account_id: str) -> dict[str, str]:
     """Return the general settings of an account, which describe the organization."""
-    known: dict[str, str] = settings(connection, account_id)["general"]
-    return known
+    known: dict[str, Any] = connection.scalars(select(accounts.c.settings).filter_by(id=account_id)).one()
+    general: dict[str, str] = known["general"]
+    return general
 
 
 def save_settings(connection: Connection, account_id: str, value: Mapping[str, Any]) -> None:

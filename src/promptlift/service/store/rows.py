@@ -72,7 +72,7 @@ class Rows(Session):
         ApiException
             ``NOT_FOUND``, with the kind of the row.
         """
-        row = self.find(query)
+        row = self.scalars(query).one_or_none()
         if row is None:
             raise not_found(kind)
         return row

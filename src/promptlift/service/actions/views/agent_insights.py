@@ -17,11 +17,11 @@ from promptlift.schema.insights import (
 )
 from promptlift.schema.settings import BusinessSettings
 from promptlift.service import clock
-from promptlift.service.actions.conversations import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.actions.views.issues import costliest, find_issues
 from promptlift.service.actions.views.prompt_insights import days_between, insights_view, read_period
 from promptlift.service.call import Call, answers
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, aggregates, prompts
 from promptlift.stats.multiplicity import rank_interval, ranks
 
@@ -59,7 +59,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
             for since in (None, period.since)
         )
         settings = accounts.settings(connection, agent.account_id)
-        exclusions = exclusions_of(rows, agent.account_id)
+        exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
     view = insights_view(agent, period)
     return AgentInsightsView(
         **dict(view),

@@ -43,7 +43,7 @@ def step_failures(call: Call) -> StepFailures:
         agent, connection = call.prompt(rows), rows.core
         by_turns = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
         newest = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
-        exclusions = exclusions_of(rows, agent.account_id)
+        exclusions = exclusions_of(connection, agent.account_id)
     documents = [Insights.model_validate_json(row.document) for row in newest]
     analysers = {str(one.analyser).partition(":")[0] for one in documents}
     return StepFailures(

@@ -96,7 +96,7 @@ class Kept(TypeDecorator[ApiModel]):
 
     def process_result_value(self, value: str | None, _dialect: Dialect) -> ApiModel | None:
         """Read a value."""
-        return None if value is None else self.model.from_wire(orjson.loads(value))
+        return None if value is None else self.model.model_validate(orjson.loads(value))
 
 
 class Base(DeclarativeBase):
