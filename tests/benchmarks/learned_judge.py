@@ -21,7 +21,7 @@ from judge_bias import markdown
 
 from promptlift.schema.insights import Insights
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.learned.features import features_of
+from promptlift.service.insights.learned import features_of
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.stats.labels import LabelledGroup, corrected_rate
 from promptlift.stats.learned import auc_of, learn

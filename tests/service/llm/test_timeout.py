@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from promptlift.service.llm.endpoint import AdaptiveTimeout
+from promptlift.service.llm.client import AdaptiveTimeout
 
 
 def known(*seconds):

@@ -24,7 +24,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.insights.learned.verdicts import features_of_content
+from promptlift.service.insights.learned import features_of_content
 from promptlift.service.store import judging
 from promptlift.service.store.tables.prompts import LearnedJudgeRow
 from promptlift.stats.learned import CANNOT, accuracy_of, learn, unlike

@@ -229,7 +229,7 @@ class LlmJudge:
     ) -> Judgement:
         """Judge one conversation; see ``Judge``."""
         check_text(transcript)
-        said = _to_text(transcript)
+        said = "\n".join(message.content for message in transcript.messages)  # to look up quotations
         messages, mark = judge_messages(
             transcript,
             objective=objective,
@@ -282,11 +282,6 @@ def _checked_criteria(answer: JudgeAnswer, count: int) -> tuple[bool, ...]:
     names = [target_name(number) for number in range(1, count + 1)]
     complete = len(met) == len(answer.criteria) and met.keys() == set(names)
     return tuple(met[name] for name in names) if complete else ()
-
-
-def _to_text(transcript: Transcript) -> str:
-    """Return the text of all messages, for looking up quotations."""
-    return "\n".join(message.content for message in transcript.messages)
 
 
 def _refuse_forged(answer: JudgeAnswer, mark: str) -> None:

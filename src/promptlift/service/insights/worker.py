@@ -31,7 +31,7 @@ from promptlift.service.insights.judge import (
     JudgeUnavailable,
 )
 from promptlift.service.insights.judge_watch import JudgeWatch
-from promptlift.service.insights.learned.verdicts import LearnedJudges
+from promptlift.service.insights.learned import LearnedJudges
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from promptlift.service.background.wake_ups import OtherWorkers
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.insights.judge_watch import Probe
-    from promptlift.service.insights.learned.verdicts import LearnedVerdict
+    from promptlift.service.insights.learned import LearnedVerdict
     from promptlift.service.store.database import Database
     from promptlift.service.store.judging import ToJudge
 

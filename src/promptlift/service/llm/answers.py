@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, BeforeValidator
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
     from pydantic.json_schema import JsonSchemaValue
 
+    from promptlift.service.llm.port import Purpose
+
+    Body = dict[str, object]
+    Messages = list[dict[str, str]]
+
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -33,6 +39,8 @@ DROP_MISFITS: Final = BeforeValidator(
 )
 """For a list of records: leaves out everything that is not a record."""
 
+# Of a request repeated because its answer did not match: near 0 the same answer would come again.
+SECOND_TEMPERATURE: Final = 0.7
 ERROR_CHARS: Final = 300
 PROBLEMS_SHOWN: Final = 8
 # Text that some models write around the requested JSON.
@@ -50,6 +58,106 @@ _BOUNDS: Final = frozenset(
         "maxItems",
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The parameters that an endpoint accepts.
+
+    Attributes
+    ----------
+    shape
+        ``schema``: it accepts ``response_format`` with a JSON schema. ``instruction``: it does not, so the
+        schema goes into the system message.
+    limit_name
+        Field for the maximum length of the answer.
+    temperature
+        Whether it accepts a temperature.
+    """
+
+    shape: Literal["schema", "instruction"] = "schema"
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    temperature: bool = True
+
+    def body(self, question: Question, messages: Messages) -> Body:
+        """Return the body of one chat-completions request."""
+        body: Body = {"model": question.model, "messages": messages}
+        if question.temperature is not None and self.temperature:
+            body["temperature"] = question.temperature
+        if question.max_tokens is not None:
+            body[self.limit_name] = question.max_tokens
+        if question.schema is None:
+            return body
+        schema = json_schema(question.schema)
+        if self.shape == "schema":
+            shape = {"name": question.schema.__name__, "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        else:
+            body["messages"] = _with_instruction(messages, schema)
+        return body
+
+    def after_refusal(self, text: str, body: Body) -> Dialect | None:
+        """Return the dialect to try next after a 400 or 422, ``None`` if there is none left.
+
+        Parameters
+        ----------
+        text
+            The endpoint's error message.
+        body
+            The refused request.
+        """
+        said = text.lower()
+        if "max_tokens" in body and "max_tokens" in said and "max_completion_tokens" in said:
+            return replace(self, limit_name="max_completion_tokens")
+        if "temperature" in body and "temperature" in said:
+            return replace(self, temperature=False)
+        # Servers phrase this in many ways, and some only report a bad request.
+        if "response_format" in body:
+            return replace(self, shape="instruction")
+        return None
+
+
+def names_the_shape(text: str, body: Body | None) -> bool:
+    """Return whether an error is about the requested answer format: some servers answer 500 when they mean 400."""
+    said = text.lower()
+    return bool(body and "response_format" in body) and any(
+        word in said for word in ("response_format", "json_schema", "json schema", "grammar")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request for an answer.
+
+    Attributes
+    ----------
+    model
+        Name of the model to ask.
+    """
+
+    purpose: Purpose
+    model: str
+    temperature: float | None = None
+    max_tokens: int | None = None
+    schema: type[BaseModel] | None = None
+    check: Callable[[Any], None] | None = None
+
+    def less_strict(self) -> Question:
+        """Return the question for asking again."""
+        if self.temperature is None or self.temperature >= SECOND_TEMPERATURE:
+            return self
+        return replace(self, temperature=SECOND_TEMPERATURE)
+
+
+def _with_instruction(messages: Messages, schema: Mapping[str, object]) -> Messages:
+    instruction = (
+        "Answer with one JSON object and nothing else: no code fence, no explanation. "
+        f"It must fit this JSON schema: {json.dumps(schema)}"
+    )
+    if messages and messages[0]["role"] == "system":
+        first = {"role": "system", "content": f"{messages[0]['content']}\n\n{instruction}"}
+        return [first, *messages[1:]]
+    return [{"role": "system", "content": instruction}, *messages]
 
 
 def encode(body: Mapping[str, object]) -> bytes:

@@ -1,32 +1,52 @@
-"""Query a language model: one answer for a list of messages, retried and checked."""
+"""Query a language model over HTTP, on an event loop of its own, for callers in threads: one answer for a list of messages, retried and checked."""
 
 from __future__ import annotations
 
+import asyncio
 import math
+import random
+import time
+from collections import deque
+from concurrent.futures import CancelledError
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import httpx
+
+from promptlift.retry import read_retry_after
+from promptlift.service.async_http import EventLoopThread, OpenedConnections, problem_of
 from promptlift.service.llm.answers import (
+    Dialect,
+    Question,
+    completion_problem,
+    decode,
+    encode,
     error_text,
     model_names,
+    names_the_shape,
     parse_answer,
     read_completion,
     read_usage,
 )
 from promptlift.service.llm.calls import ONE_ATTEMPT, Calls, RetryPolicy
-from promptlift.service.llm.endpoint import Dialect, ModelEndpoint, Question, Request
 from promptlift.service.llm.failures import (
     Availability,
     LlmBadAnswer,
     LlmEmptyAnswer,
     LlmError,
     LlmRefused,
+    LlmUnavailable,
 )
 from promptlift.service.llm.port import ChatAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.llm.endpoint import Reply
+    from promptlift.service.llm.answers import Body
     from promptlift.service.llm.port import Purpose
     from promptlift.service.llm.settings import LlmSettings
 
@@ -37,6 +57,101 @@ DIALECT_STATUSES: Final = (400, 422)
 UNANSWERED_REQUESTS: Final = 20
 # A list that takes longer is useless to its caller, and is soon requested again.
 MODELS_SECONDS: Final = 5.0
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+CONNECT_SECONDS: Final = 10.0
+# Servers close an idle connection after five seconds or more; it is closed here before that.
+IDLE_SECONDS: Final = 4.0
+PROBE_SECONDS: Final = 3.0
+RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
+# How many of the last answers determine the expected time.
+_REMEMBERED: Final = 32
+_ENOUGH: Final = 8
+
+
+@dataclass
+class AdaptiveTimeout:
+    """A timeout for one answer: the full ``limit`` for an unknown endpoint, far less for a fast one that hangs.
+
+    The limit applies until a few answers for the purpose are known. From then on the timeout is ``times`` the
+    slowest of the last ones, at least ``shortest``, and doubles with every timeout of the same call up to the
+    limit: an answer that truly takes long gets its time in the end.
+
+    Attributes
+    ----------
+    limit
+        Maximum seconds.
+    shortest
+        Minimum seconds, unless the limit is lower.
+    times
+        How much longer than the slowest known answer an answer may take.
+    """
+
+    limit: float
+    shortest: float = 20.0
+    times: float = 6.0
+    _took: dict[str, deque[float]] = field(default_factory=dict, init=False)
+
+    def record(self, purpose: str, seconds: float) -> None:
+        """Record how long a complete answer took."""
+        self._took.setdefault(purpose, deque(maxlen=_REMEMBERED)).append(seconds)
+
+    def seconds(self, purpose: str, *, timeouts: int = 0) -> float:
+        """Return how long to wait for the next answer.
+
+        Parameters
+        ----------
+        purpose
+            Purpose of the answer: a judgement takes longer than a greeting.
+        timeouts
+            Timeouts of the same call so far.
+        """
+        if self.limit <= self.shortest:
+            return self.limit
+        known = self._took.get(purpose, ())
+        usual = self.times * max(known) if len(known) >= _ENOUGH else self.limit
+        return min(self.limit, max(self.shortest, usual) * 2.0 ** min(timeouts, 20))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request.
+
+    Attributes
+    ----------
+    body
+        JSON to POST; ``None`` makes it a GET.
+    seconds
+        For each attempt; if ``None``, derived from the duration of earlier answers.
+    """
+
+    path: str
+    purpose: str
+    policy: RetryPolicy = ONE_ATTEMPT
+    body: Body | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer.
+
+    Attributes
+    ----------
+    document
+        The decoded JSON body, ``None`` if it is not JSON.
+    """
+
+    status: int
+    document: Any
+    retry_after: float | None
+
+
+class _NoAnswer(Exception):
+    """There was no complete answer. The message explains why, without the address or the key."""
+
+
+class _TooSlow(_NoAnswer):
+    """The deadline passed."""
 
 
 class ChatClient:
@@ -65,7 +180,8 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._endpoint = ModelEndpoint(settings, settings.timeout if timeout is None else timeout)
+        self._timeout = AdaptiveTimeout(settings.timeout if timeout is None else timeout)
+        self._loop = EventLoopThread("promptlift-llm", at_end=self._close_connections)
         self.availability = Availability(after=UNANSWERED_REQUESTS)
         self._dialects: dict[str, Dialect] = {}
         self._own_calls = self._calls(None)
@@ -81,7 +197,7 @@ class ChatClient:
 
     def close(self) -> None:
         """End all requests and pauses, and close all connections; return when nothing is running any longer."""
-        self._endpoint.close()
+        self._loop.close()
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
@@ -126,14 +242,17 @@ class ChatClient:
             As ``chat``.
         """
         request = Request("/models", "models", seconds=MODELS_SECONDS)
-        reply = self._endpoint.send(request, self._own_calls)
+        reply = self._send(request, self._own_calls)
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)
 
     def reachable(self) -> bool:
-        """Return whether the endpoint answers at all, whatever the answer; takes a few seconds at most."""
-        return self._endpoint.reachable()
+        """Return whether the endpoint answers at all, whatever the answer; takes at most ``PROBE_SECONDS``."""
+        try:
+            return self._loop.submit(self._probe).result()
+        except CancelledError:
+            return False
 
     def answer(
         self,
@@ -189,7 +308,7 @@ class ChatClient:
         dialect = self._dialects.get(question.model, Dialect())
         while True:
             body = dialect.body(question, messages)
-            reply = self._endpoint.send(Request("/chat/completions", question.purpose, policy, body), job)
+            reply = self._send(Request("/chat/completions", question.purpose, policy, body), job)
             if reply.status == 200:
                 break
             changed = None
@@ -209,7 +328,7 @@ class ChatClient:
                 "Set PROMPTLIFT_LLM_BASE_URL to the address itself, up to and including /v1.",
                 status=reply.status,
             )
-        said = self._endpoint.redact(error_text(reply.document))
+        said = self._redact(error_text(reply.document))
         advice = {
             401: "Check PROMPTLIFT_LLM_API_KEY.",
             403: "Check PROMPTLIFT_LLM_API_KEY and what it may use.",
@@ -218,6 +337,161 @@ class ChatClient:
         }.get(reply.status, "")
         message = f"The language model's endpoint refused the request with {reply.status}"
         return LlmRefused(". ".join(filter(None, (message, said, advice))), status=reply.status)
+
+    # HTTP
+
+    def _send(self, request: Request, job: Calls) -> Reply:
+        """Send a request until an answer needs no other attempt.
+
+        Raises
+        ------
+        LlmUnavailable
+            There was no answer within the policy, or the client was closed.
+        Cancelled, EndpointDown
+            Raised by the job.
+        """
+        try:
+            return job.wait(self._loop.submit(self._attempts, request, job))
+        except CancelledError:
+            raise LlmUnavailable("The language model did not answer: the client was closed.") from None
+
+    def _redact(self, text: str) -> str:
+        """Return a text from the endpoint without the key."""
+        key = self.settings.api_key
+        return text.replace(key, "[key]") if key else text
+
+    async def _attempts(self, request: Request, job: Calls) -> Reply:
+        content = None if request.body is None else encode(request.body)
+        start = time.monotonic()
+        attempt, timeouts = 0, 0
+        while True:
+            attempt += 1
+            retry_after = None
+            try:
+                async with job.places or nullcontext():
+                    job.begin()
+                    allowed = request.seconds or self._timeout.seconds(request.purpose, timeouts=timeouts)
+                    begun = time.monotonic()
+                    reply = await self._exchange(request, content, allowed)
+            except _NoAnswer as error:
+                timeouts += isinstance(error, _TooSlow)
+                problem: str | None = str(error)
+            else:
+                problem, retry_after = _problem(reply, request.body), reply.retry_after
+            if problem is None:
+                job.record(None)
+                job.tokens += sum(read_usage(reply.document))
+                if reply.status == 200 and request.seconds is None:
+                    self._timeout.record(request.purpose, time.monotonic() - begun)
+                return reply
+            problem = self._redact(problem)
+            job.record(problem)
+            pause = request.policy.pause(
+                attempt, elapsed=time.monotonic() - start, retry_after=retry_after, chance=random.random()
+            )
+            if pause is None:
+                times = "once" if attempt == 1 else f"{attempt} times"
+                raise LlmUnavailable(
+                    f"The language model did not answer, asked {times}: {problem}. "
+                    "Check PROMPTLIFT_LLM_BASE_URL and that the endpoint is up.",
+                    retry_after=retry_after,
+                )
+            await asyncio.sleep(pause)
+
+    async def _exchange(self, request: Request, content: bytes | None, seconds: float) -> Reply:
+        """Make one attempt, with a deadline for the whole exchange, which an endpoint cannot extend by sending single bytes."""
+        connect = min(CONNECT_SECONDS, seconds)
+        headers = {"X-Promptlift-Purpose": request.purpose}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        body = bytearray()
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                OpenedConnections() as opened,
+                self._client.stream(
+                    "GET" if content is None else "POST",
+                    self.settings.base_url + request.path,
+                    headers=headers,
+                    content=content,
+                    timeout=httpx.Timeout(None, connect=connect),
+                    extensions={"trace": opened.note},
+                ) as response,
+            ):
+                async for piece in response.aiter_raw():
+                    body += piece
+                    if len(body) > ANSWER_BYTES:
+                        raise _NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
+        except TimeoutError:
+            raise _TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
+        except httpx.ConnectTimeout:
+            raise _NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            raise _NoAnswer(problem_of(error) + self._through) from None
+        return Reply(
+            response.status_code, decode(bytes(body)), read_retry_after(response.headers.get("retry-after"))
+        )
+
+    async def _probe(self) -> bool:
+        try:
+            await self._exchange(Request("/models", "models"), None, PROBE_SECONDS)
+        except _NoAnswer:
+            return False
+        return True
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "promptlift",
+        }
+        if self.settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {self.settings.api_key}"
+        try:
+            if self._proxy is not None and not 0 < (httpx.URL(self._proxy).port or 80) < 65_536:
+                raise ValueError  # noqa: TRY301 - as httpx says of other addresses
+            return httpx.AsyncClient(
+                headers=headers,
+                # Loaded only if certificates are needed; includes those of SSL_CERT_FILE.
+                verify=self.settings.base_url.startswith("https:") and httpx.create_ssl_context(),
+                proxy=self._proxy,
+                trust_env=False,
+                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+            )
+        except (ImportError, ValueError, httpx.InvalidURL):
+            raise _NoAnswer(
+                "the proxy set in the environment cannot be used; set it like http://host:port"
+            ) from None
+
+    @cached_property
+    def _proxy(self) -> str | None:
+        parts = urlsplit(self.settings.base_url)
+        if self.settings.on_this_machine or proxy_bypass(parts.hostname or ""):
+            return None
+        proxies = getproxies()
+        named = proxies.get(parts.scheme) or proxies.get("all")
+        return f"http://{named}" if named and "://" not in named else named
+
+    @property
+    def _through(self) -> str:
+        return "" if self._proxy is None else ", through the proxy set in the environment"
+
+    async def _close_connections(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
+
+
+def _problem(reply: Reply, body: Body | None) -> str | None:
+    """Return why a reply does not count as an answer, since the same request may succeed a moment later."""
+    if reply.status == 200:
+        return None if body is None else completion_problem(reply.document)
+    if reply.status not in RETRIED_STATUSES:
+        return None
+    said = error_text(reply.document)
+    if names_the_shape(said, body):
+        return None
+    return f"it answered {reply.status} {said}".rstrip()
 
 
 def _times(answers: int) -> str:

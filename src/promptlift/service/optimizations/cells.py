@@ -78,17 +78,17 @@ class RunCells:
             work = self._run.pool.submit(lambda: self._scenarios(len(step.cells), self._drawn(number, draws)))
             self._ahead = number, work
 
-    def _chosen_ahead(self, step: Pass) -> _Scenarios | None:
-        if self._ahead is None:
-            return None
-        (number, work), self._ahead = self._ahead, None
-        # The run itself retries a failure once, and reports why it cannot continue.
-        return None if work.exception() is not None or number != step.number else work.result()
-
     def _fill(self, step: Pass) -> None:
         numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
         drawn = dict(zip(numbers, self._drawn(step.number, numbers), strict=True))
-        scenarios = self._chosen_ahead(step) or self._scenarios(len(step.cells), list(drawn.values()))
+        scenarios = None
+        if self._ahead is not None:
+            (number, work), self._ahead = self._ahead, None
+            # The run itself retries a failure once, and reports why it cannot continue.
+            if work.exception() is None and number == step.number:
+                scenarios = work.result()
+        if scenarios is None:
+            scenarios = self._scenarios(len(step.cells), list(drawn.values()))
         chosen = [
             (
                 SimulatedCell(planned.number, step.number, step.stage, drawn[planned.persona], scenario),

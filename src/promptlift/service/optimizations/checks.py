@@ -130,10 +130,6 @@ def missing_variables(text: str, original: str) -> list[str]:
 
 def problems_of_wording(text: str, original: str) -> list[str]:
     """Describe the placeholders and constraints of the original that a text lost or added."""
-    return [*_placeholders(text, original), *lost_constraints(text, original)]
-
-
-def _placeholders(text: str, original: str) -> list[str]:
     wanted, found = placeholders(original), placeholders(text)
     problems = []
     missing = sorted(wanted - found)
@@ -144,7 +140,7 @@ def _placeholders(text: str, original: str) -> list[str]:
         problems.append(
             f"These placeholders are not in the original, so nothing would fill them: {listed(added)}."
         )
-    return problems
+    return [*problems, *lost_constraints(text, original)]
 
 
 def _near_copy(one: str, other: str, original: str) -> bool:
@@ -254,7 +250,11 @@ def find_constraints(original: str) -> Constraints:
         literals=_once((*addresses, *_EMAIL.findall(original))),
         quantities=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
         quoted=_once(_quoted(original)),
-        rules=_once(sentence for sentence in _sentences(original) if _is_rule(sentence) and _stems(sentence)),
+        rules=_once(
+            sentence
+            for sentence in _sentences(original)
+            if _RULE_WORD.search(_unconditional(sentence)) and _stems(sentence)
+        ),
     )
 
 
@@ -267,7 +267,7 @@ def lost_constraints(text: str, original: str) -> list[str]:
         ("These addresses are missing", [one for one in wanted.literals if one not in text]),
         ("These numbers are missing", [one for one in wanted.quantities if not _numbers(one) <= numbers]),
         ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
-        ("These rules are missing or reversed", _lost_rules(wanted.rules, _windows(text))),
+        ("These rules are missing or reversed", _lost_rules(wanted.rules, text)),
     )
     return [
         f"{words}: {listed([f'“{one}”' for one in missing], '; ')}." for words, missing in lost if missing
@@ -288,16 +288,6 @@ def _sentences(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _windows(text: str) -> list[tuple[frozenset[str], str]]:
-    sentences = _sentences(text)
-    pairs = [*sentences, *(f"{one} {two}" for one, two in pairwise(sentences))]
-    return [(frozenset(_stems(part)), part.replace("’", "'")) for part in pairs]
-
-
-def _is_rule(sentence: str) -> bool:
-    return _RULE_WORD.search(_unconditional(sentence)) is not None
-
-
 def _forbids(rule: str) -> bool:
     return _FORBIDS.search(_unconditional(rule)) is not None
 
@@ -306,7 +296,10 @@ def _unconditional(sentence: str) -> str:
     return _CONDITION.sub("", sentence.replace("’", "'"))
 
 
-def _lost_rules(rules: Sequence[str], windows: Sequence[tuple[frozenset[str], str]]) -> list[str]:
+def _lost_rules(rules: Sequence[str], text: str) -> list[str]:
+    sentences = _sentences(text)
+    parts = [*sentences, *(f"{one} {two}" for one, two in pairwise(sentences))]
+    windows = [(frozenset(_stems(part)), part.replace("’", "'")) for part in parts]
     lost = [rule for rule in rules if not _kept(rule, windows)]
     forbidding = [rule for rule in lost if _forbids(rule)]
     demands = sum(not _forbids(rule) for rule in rules)

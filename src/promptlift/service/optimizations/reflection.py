@@ -114,8 +114,16 @@ class Reflection:
         """
         written = WrittenEdits(Counter(shown), list(step.given))
         edits = [search.edits[one] for one in search.members[step.parent].edits]
-        seen = [*self._logged_ones(), *self._simulated()]
-        said = [self._run.said, self._simulated_words(search)]
+        # An assistant may repeat its own edits.
+        own = [*self._run.own_words, *(one.text for one in search.edits.values())]
+        with self._run.database.read() as connection:
+            screened = simulations.outcomes(connection, self._row.id, stage="screen")
+            simulated = LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
+        seen = [
+            *self._logged_ones(),
+            *(self._seen_of(one) for one in screened if one.task_completed is not None),
+        ]
+        said = [self._run.said, simulated]
         for _ in range(step.children):
             before = {one.id for one in edits}
             try:
@@ -253,11 +261,6 @@ class Reflection:
     def _named(self, titles: Iterable[str]) -> tuple[str, ...]:
         return tuple(title for title in titles if not self._exclusions.found_in(title))
 
-    def _simulated(self) -> list[Seen]:
-        with self._run.database.read() as connection:
-            found = simulations.outcomes(connection, self._row.id, stage="screen")
-        return [self._seen_of(one) for one in found if one.task_completed is not None]
-
     def _seen_of(self, row: SimulationRow) -> Seen:
         """Return a simulated conversation in the form in which it may be shown."""
         goal = self._run.terms.goal
@@ -270,12 +273,6 @@ class Reflection:
             goal.unmet(row, self._run.targets),
             goal.of_completion if reached is None else 1.0 - reached,
         )
-
-    def _simulated_words(self, search: Search) -> LoggedWords:
-        """Return the words of simulated conversations; an assistant may repeat its own edits."""
-        own = [*self._run.own_words, *(one.text for one in search.edits.values())]
-        with self._run.database.read() as connection:
-            return LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
 
     def _shown(self, chosen: Sequence[Seen]) -> _Shown:
         shown = _Shown([], {}, {}, [])

@@ -103,16 +103,15 @@ def results_of(
         lift_trace=list(verdict.lift_trace),
         guardrails=[GuardrailResult.model_validate(one, from_attributes=True) for one in verdict.guardrails],
         warnings=warnings,
-        variants_tested=sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
+        # The pairs of a finalist's own screening are no longer reported.
+        variants_tested=sum(
+            one.n_pairs + one.n_dropped > 0 or (one.is_finalist and progress.passes_done > 0)
+            for one in verdict.variants
+        ),
         rehearsal=rehearsal,
         progress=_progress(progress, "done" if ended else progress.stage),
         **more,
     )
-
-
-def _tested(variant: VariantStats, passes_done: int) -> bool:
-    """Return whether a variant was tested; the pairs of a finalist's own screening are no longer reported."""
-    return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 
 def _progress(progress: Progress, stage: str) -> OptimizationProgress:

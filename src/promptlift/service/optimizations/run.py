@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
-    from promptlift.stats.verdict import Progress
 
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
@@ -116,7 +115,11 @@ class OptimizationRun(SimulationRun):
         experiment = Experiment.from_state(self._kept().experiment or {})
         while (step := experiment.next_pass()) is not None:
             try:
-                self._simulate(step, texts, experiment.verdict().progress)
+                progress = experiment.verdict().progress
+                self.cells.of(step)  # chosen before those of the next pass
+                if progress.passes_left > 1:
+                    self.cells.look_ahead(step)
+                self.hold(step, texts, done=progress.conversations_done, most=progress.conversations_max)
             except (Cancelled, LeaseLost):
                 raise
             except PromptliftError as error:
@@ -233,13 +236,6 @@ class OptimizationRun(SimulationRun):
         Rows(connection).insert(*rows)
 
     # One pass
-
-    def _simulate(self, step: Pass, texts: Sequence[str], progress: Progress) -> None:
-        # Its cells are chosen before those of the next one.
-        self.cells.of(step)
-        if progress.passes_left > 1:
-            self.cells.look_ahead(step)
-        self.hold(step, texts, done=progress.conversations_done, most=progress.conversations_max)
 
     def hold(self, step: Pass, texts: Sequence[str], *, done: int, most: int) -> None:
         """Simulate the conversations of a pass cell by cell, or all at once if nobody watches.

@@ -274,7 +274,11 @@ def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dic
         unmeasured = dict.fromkeys(("won", "lost", "tied", "effect"))
         shown = _edit(one, **unmeasured, state="refused", reason=one["reason"])
         refused.setdefault(one["candidate"], []).append(shown)
-    kept = {name: _tested_edit(search, known, name) for name in search.edits}
+    kept = {}
+    for name, edit in search.edits.items():
+        record = with_and_without(search.outcomes, search.edits_of, name)
+        effect = 100.0 * known.of([name])[0] if record.n else None
+        kept[name] = _edit(edit.to_json(), **record._asdict(), effect=effect, state="kept", reason=None)
     found = {}
     for member in search.members[: len(ids)]:
         without = _pruned(search, member)
@@ -294,12 +298,6 @@ def _pruned(search: Search, member: Member) -> list[str]:
     before = set(search.members[member.parent].edits) if member.parent is not None else set()
     gone = before - set(member.edits) if set(member.edits) < before else ()
     return [name for name in search.edits if name in gone]
-
-
-def _tested_edit(search: Search, known: Worth, name: str) -> Edit:
-    record = with_and_without(search.outcomes, search.edits_of, name)
-    effect = 100.0 * known.of([name])[0] if record.n else None
-    return _edit(search.edits[name].to_json(), **record._asdict(), effect=effect, state="kept", reason=None)
 
 
 def _edit(found: Mapping[str, Any], **more: Any) -> Edit:

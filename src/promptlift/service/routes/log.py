@@ -17,8 +17,6 @@ from promptlift.service.errors import ApiException, invalid, prompt_link
 from promptlift.service.routes.messages import validated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlift.schema.conversations import ConversationsCreate, ConversationUpdate
     from promptlift.service.actions.logging.entries import Logged
     from promptlift.service.call import Call
@@ -48,7 +46,7 @@ async def create(call: Call[ConversationCreate]) -> dict[str, object]:
 @writes(endpoints.CONVERSATIONS_LOG_MANY)
 async def log_many(call: Call[ConversationsCreate]) -> dict[str, object]:
     """Log conversations, and return the outcome of each."""
-    checked = await run_in_threadpool(_check_many, call.caller, call.body.conversations)
+    checked = await run_in_threadpool(lambda: [_check(call.caller, one) for one in call.body.conversations])
     entries = [one for one in checked if isinstance(one, Entry)]
     logged = iter(await call.context.log.log_many(entries) if entries else [])
     outcomes = [next(logged) if isinstance(one, Entry) else one for one in checked]
@@ -63,12 +61,8 @@ async def update(call: Call[ConversationUpdate]) -> dict[str, object]:
     return wire(updated, call.context.jobs, with_content=False)
 
 
-def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:
-    """Check each conversation as if it were logged alone; runs on a thread."""
-    return [_check(caller, one) for one in conversations]
-
-
 def _check(caller: Caller, document: Any) -> Entry | ApiException:
+    """Check a conversation as if it were logged alone; runs on a thread."""
     try:
         if isinstance(document, bytes):
             raise invalid({"body": "is not valid JSON"}, "The line is not valid JSON")

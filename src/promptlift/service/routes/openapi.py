@@ -39,6 +39,7 @@ _BEFORE_ENDPOINT = (
     "PAYLOAD_TOO_LARGE",
 )
 _ETAG = {"description": "Identifies this answer, for If-None-Match", "schema": {"type": "string"}}
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
@@ -110,7 +111,7 @@ def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> Js
         "summary": summary if row.is_specified(scheme) else f"{summary} (beyond the specification)",
         "operationId": row.operation_in(scheme),
         "parameters": [
-            *_path_parameters(row),
+            *([_ID] if row.has_id else []),
             *_query_parameters(row.query),
             *([_IF_NONE_MATCH] if row.method == "GET" else []),
         ],
@@ -163,12 +164,6 @@ def _codes(row: Endpoint[Any]) -> tuple[str, ...]:
     if row.has_id:
         codes.append("NOT_FOUND")
     return tuple(dict.fromkeys(codes))
-
-
-def _path_parameters(row: Endpoint[Any]) -> list[JsonSchemaValue]:
-    if not row.has_id:
-        return []
-    return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
 
 
 def _query_parameters(query: type[QueryModel] | None) -> list[JsonSchemaValue]:

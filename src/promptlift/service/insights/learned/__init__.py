@@ -1,1 +1,0 @@
-"""A judge of "task completed" that learns from labels, using known features of a conversation."""
