@@ -27,22 +27,6 @@ def watched():
     return model, at
 
 
-def test_it_takes_failures_in_a_row_and_says_since_when_and_why(watched):
-    model, at = watched
-    assert (model.reachable, model.since, model.why) == (True, None, None)
-    at(0, "503")
-    at(1, "503")
-    assert model.reachable
-    at(2, "timeout")
-    assert (model.reachable, model.since, model.why) == (False, 0, "timeout")
-    # One answer ends the row.
-    at(3, None)
-    assert (model.reachable, model.since, model.why, model.answered_at) == (True, None, None, 3)
-    at(4, "503")
-    at(5, "503")
-    assert (model.reachable, model.since) == (True, 4)
-
-
 def test_it_is_away_for_as_long_as_somebody_asked(watched):
     model, at = watched
     at(0, "503")

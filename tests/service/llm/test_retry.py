@@ -5,11 +5,6 @@ from promptlift.service.llm.calls import RetryPolicy
 POLICY = RetryPolicy(attempts=5, budget=100, first=1, longest=6)
 
 
-def test_pauses_double_up_to_the_longest_and_chance_takes_up_to_half_of_them():
-    assert [POLICY.pause(n, elapsed=0, chance=1) for n in (1, 2, 3, 4)] == [1, 2, 4, 6]
-    assert POLICY.pause(2, elapsed=0, chance=0) == 1
-
-
 def test_attempts_and_budget_end():
     assert POLICY.pause(5, elapsed=0) is None
     assert POLICY.pause(1, elapsed=99.0, chance=1) == 1
