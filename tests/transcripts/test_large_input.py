@@ -58,7 +58,7 @@ def test_an_endless_line_of_json_lines_costs_that_line_alone(tmp_path):
     assert [c.line for c in reading.conversations] == [1, 3]
     ((line, message),) = problems(reading)
     assert line == 2
-    assert message.startswith(f"the line {LONG}")
+    assert message.startswith(f"the record {LONG}")
     # Plain text is one conversation.
     path = holes(tmp_path / "a.txt", b"User: hi\nAssistant: " + b"a" * 1_000, 100 * MB, b"\n")
     with memory_below(100 * MB):

@@ -15,10 +15,12 @@ ROW = {"conversation_id": "a", "role": "user", "content": "x"}
 @pytest.mark.parametrize(
     ("records", "file", "name"),
     [
-        ([PLAIN], "a.json", "structured"),
-        ([PLAIN], "a.jsonl", "openai"),
-        ([PLAIN, TOOLS], "a.json", "openai"),
-        ([TOOLS, OWN, TOOLS], "a.jsonl", "structured"),
+        ([PLAIN], "a.json", "openai"),
+        ([PLAIN, TOOLS], "a.jsonl", "openai"),
+        ([TOOLS, OWN, TOOLS], "a.jsonl", "openai"),
+        ([{**PLAIN, "metadata": {"reward": 1}}], "a.jsonl", "openai"),
+        ([{**PLAIN, "metadata": {"userId": "u"}}], "a.jsonl", "structured"),
+        ([PLAIN, OWN], "a.jsonl", "structured"),
         ([PLAIN, ROW, ROW], "a.jsonl", "rows"),
         ([PLAIN, PLAIN, ROW], "a.jsonl", "openai"),
         ([{"a": 1}, {"conversations": [{"from": "human", "value": "x"}]}], "a.jsonl", "sharegpt"),

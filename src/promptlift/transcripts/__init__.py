@@ -33,7 +33,6 @@ from promptlift.transcripts.inspect_ai import (
     log_records,
     read_inspect,
 )
-from promptlift.transcripts.json_layouts import json_records, unpaged
 from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
@@ -43,7 +42,7 @@ from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
 from promptlift.transcripts.preferences import read_dpo
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
-from promptlift.transcripts.recognition import format_of, separator_of, widest_separator
+from promptlift.transcripts.recognition import format_of, json_records, separator_of, widest_separator
 from promptlift.transcripts.refusals import refuse_records, refuse_text
 from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
@@ -85,7 +84,7 @@ __all__ = [
 FORMATS: Final[dict[str, str]] = {
     "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
     "plain": f"plain text with role labels ({PAIRS}), one conversation per file",
-    "openai": "chat messages of OpenAI as JSON Lines, with or without tools",
+    "openai": "chat messages of OpenAI, with or without tools, JSON or JSON Lines",
     "sharegpt": "ShareGPT: conversations or items of from and value, or pairs of texts, JSON or JSON Lines",
     "chatgpt": "account export of ChatGPT (conversations.json)",
     "rows": "CSV, Parquet or JSON Lines with one row per message",
@@ -323,7 +322,7 @@ def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None
         _read_plain_file(file, encoding, collector)
         yield "plain"
     elif text.lstrip(" \t\r\n")[0] in "{[":
-        layout = log_records if begins_log(text) else json_records
+        layout = log_records if begins_log(text) else partial(json_records, drop=collector.drop)
         yield from _read_records(lambda: _opened(file, encoding, layout), file, collector, wanted)
     elif separator is not None:
         layout = partial(csv_records, separator=separator)
@@ -363,9 +362,9 @@ def _read_records(
 ) -> Iterator[str]:
     """Read records, and yield the name of the format whenever conversations were added, and at the end."""
     most = max(_RECORDS_FREELY, _RECORDS_A_BYTE * file.stat().st_size)
-    records = unpaged(_few(opened(), most))
+    records = _few(opened(), most)
     first = list(itertools.islice(records, _LOOKED_AT))
-    found = wanted if wanted in _READERS else _recognised(first, file, collector)
+    found = wanted if wanted in _READERS else _recognised(first, collector)
     if found is None:
         for record in first:
             if record.fault is not None:
@@ -399,11 +398,10 @@ def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
         raise TooMuchError
 
 
-def _recognised(first: list[Record], file: Path, collector: Collector) -> str | None:
+def _recognised(first: list[Record], collector: Collector) -> str | None:
     """Return the format of the first records; report a problem if there is none."""
-    suffixes = [suffix for suffix in file.suffixes if suffix.lower() != ".gz"]
     values = [record.value for record in first if record.fault is None]
-    found = format_of(values, single=bool(suffixes) and suffixes[-1].lower() == ".json")
+    found = format_of(values)
     if not first:
         collector.problem(None, "the file has no records")
     elif found is None and values:

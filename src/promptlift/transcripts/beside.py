@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from promptlift.schema.boundary import Boundary
-from promptlift.transcripts.json_layouts import json_records, unpaged
+from promptlift.transcripts.recognition import json_records
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _records_of(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> Iterato
         return
     with open_text(file, encoding_of(head)) as stream:
         begun = False
-        for record in unpaged(json_records(stream)):
+        for record in json_records(stream):
             if not isinstance(record.value, dict):
                 continue
             if not begun and not wanted(record.value):

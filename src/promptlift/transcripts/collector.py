@@ -8,13 +8,12 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.model import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
-from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
@@ -24,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from promptlift.transcripts.beside import OtherFiles
     from promptlift.transcripts.sources import Record
 
 __all__ = [
     "CALL",
+    "METADATA",
     "RESULT",
     "TOO_LONG",
     "TOO_MANY",
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 
+_Index = TypeVar("_Index")
 _SEVERAL: Final = (
     "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
 )
@@ -55,7 +57,8 @@ _SEEN_BYTES: Final = 8
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _SPANS: Final = 1_000
 _TITLE_CHARS: Final = 200
-_TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
+METADATA: Final = frozenset({"userId", "sessionId", "channel", "language"})
+"""Names of metadata in the content format, which are texts."""
 
 
 class ParsedMessage(NamedTuple):
@@ -120,7 +123,7 @@ class Collector:
         others: OtherFiles | None = None,
     ) -> None:
         self.file = file
-        self.others = others or OtherFiles()
+        self._others = others
         self.columns = columns or {}
         self.roles = roles or {}
         self._chars_left = max_chars
@@ -242,6 +245,16 @@ class Collector:
             self.drop(f"{path} (not a count)")
             return None
         return int(number) if number.is_integer() else number
+
+    def beside(
+        self,
+        name: str,
+        wanted: Callable[[dict[str, Any]], bool],
+        empty: Callable[[], _Index],
+        add: Callable[[_Index, dict[str, Any]], object],
+    ) -> _Index:
+        """Return the index of the other files of the import, as `OtherFiles.index` does."""
+        return empty() if self._others is None else self._others.index(name, wanted, empty, add)
 
     def count_model_calls(self, count: int) -> None:
         """Count the model calls from which conversations are assembled."""
@@ -374,7 +387,7 @@ class Collector:
         for name, value in metadata.items():
             if value is None:
                 continue
-            if name in _TEXT_METADATA and not isinstance(value, str):
+            if name in METADATA and not isinstance(value, str):
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     self.drop(f"metadata.{name} (not text)")
                     continue

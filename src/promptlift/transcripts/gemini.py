@@ -52,7 +52,7 @@ def read_gemini(records: Iterable[Record], collector: Collector) -> None:
             _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
             pair.update({name: one for name, one in value.items() if one is not None})
     split = any("request" not in pair or "response" not in pair for _, pair in pairs.values())
-    beside = collector.others.index("gemini", is_contents, dict, _add_by_key) if split else {}
+    beside = collector.beside("gemini", is_contents, dict, _add_by_key) if split else {}
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})
         if "response" in pair and not _asked(pair) and _asked(other):

@@ -54,10 +54,7 @@ def is_zendesk(value: dict[str, Any]) -> bool:
 
 
 def is_intercom(value: dict[str, Any]) -> bool:
-    """Return whether a record is a conversation, or a page of them."""
-    page = value.get("conversations")
-    if isinstance(page, list) and page and isinstance(page[0], dict):
-        value = page[0]
+    """Return whether a record is a conversation."""
     return "conversation_parts" in value or (value.get("type") == "conversation" and "source" in value)
 
 
@@ -68,19 +65,14 @@ def read_zendesk(records: Iterable[Record], collector: Collector) -> None:
 
 def read_intercom(records: Iterable[Record], collector: Collector) -> None:
     """Read conversations, without internal notes."""
-    collector.add_each(collector.expanded(records, lambda value: _page(value, "conversations")), _intercom)
-
-
-def _page(value: Any, name: str) -> list[Any]:
-    """Return the records of a page, or the record itself if it is not a page."""
-    page = value.get(name) if isinstance(value, dict) else None
-    return page if isinstance(page, list) else [value]
+    collector.add_each(records, _intercom)
 
 
 def _tickets(value: Any) -> Iterator[tuple[Any, dict[Any, Any]]]:
     """Yield the tickets of a page, each with the roles of its users."""
     of_page = _roles(value)
-    for ticket in _page(value, "tickets"):
+    page = value.get("tickets") if isinstance(value, dict) else None
+    for ticket in page if isinstance(page, list) else [value]:
         own = ticket is not value and isinstance(ticket, dict) and _USERS in ticket
         yield ticket, _roles(ticket) if own else of_page
 

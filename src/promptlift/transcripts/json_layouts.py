@@ -1,4 +1,4 @@
-"""JSON in its layouts: one value per line, one array, consecutive values, or pages of an API. Independent of formats."""
+"""JSON in its layouts: one value per line, one array, or consecutive values. Independent of formats."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from promptlift.schema.boundary import reason
 from promptlift.transcripts.sources import RECORD_CHARS, Line, Lines, Record, too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import TextIO
 
-__all__ = ["json_members", "json_records", "unpaged"]
+__all__ = ["json_members", "json_records"]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 # Tokens that matter when skipping a value undecoded: brackets and commas outside strings, and the rest of a
@@ -29,12 +29,26 @@ _CUT: Final = 16
 _LOST: Final = "nothing after it can be read"
 
 
-def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record]:
+def json_records(
+    stream: TextIO,
+    *,
+    most: int = RECORD_CHARS,
+    of_page: Callable[[str, Any], Any] = lambda _name, _value: None,
+) -> Iterator[Record]:
     """Read the records of JSON Lines, of a JSON array, or of one or several JSON objects, one at a time.
 
     A line that is not JSON is a fault, and reading continues at the next line; inside an array nothing after
-    a fault can be read. A record longer than ``most`` characters is a fault and is never held, and reading
-    continues at the next one.
+    a fault can be read. A record longer than ``most`` characters is never held: it is a fault, unless it is a
+    page of an API, whose records are read one at a time. Reading continues at the next one.
+
+    Parameters
+    ----------
+    stream
+        The text.
+    most
+        Maximum length of a record.
+    of_page
+        Returns the record for an element of a list in a page, by the name of the list; ``None`` if it is not one.
     """
     lines = Lines(stream, most)
     filled = (line for line in lines if not line.whole or line.text.strip(" \t\r\n"))
@@ -48,34 +62,37 @@ def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record
     # An incomplete first line continues beyond the part, so there is no second one to look at.
     second = next(filled, None) if first.whole else None
     follows = second is not None and second.text.lstrip().startswith(opening)
-    if not first.whole:
-        whole = opening == "[" or _begins_with_a_value(first.text)
-    else:
-        alone = not follows
-        broken = (alone or opening == "[") and _decode(first).fault is not None
-        whole = broken or (alone and opening == "[")
+    whole = not first.whole or (not follows and opening == "[")
+    if not whole and _decode(first).fault is not None:
+        whole = (
+            not follows or opening == "[" or (_ends_early(first.text) and _decode(second).fault is not None)
+        )
     if whole:
         # The layout is known now; put the two lines back in front of the rest.
         gap = "\n" * min(second.number - first.number - 1, most) if second else ""
         text = first.text + gap + (second.text if second else "")
-        yield from _whole(_Window(text, stream, first.number, most))
+        yield from _whole(_Window(text, stream, first.number, most), of_page)
         return
-    yield from map(_decode, itertools.chain([first] if second is None else [first, second], filled))
+    for line in itertools.chain([first] if second is None else [first, second], filled):
+        if not line.whole:
+            yield from _whole(_Window(line.text, stream, line.number, most), of_page)
+            return
+        yield _decode(line)
 
 
-def _begins_with_a_value(text: str) -> bool:
+def _ends_early(text: str) -> bool:
+    """Return whether a text is JSON up to its end, such as the first line of a page with a record on each line."""
     try:
-        _DECODER.raw_decode(text, _after_blanks(text, 0))
-    except (ValueError, RecursionError):
-        return False
-    return True
+        _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(text.rstrip())
+    except (RecursionError, ValueError):
+        pass
+    return False
 
 
 def _decode(line: Line) -> Record:
     number = line.number
-    if not line.whole:
-        # It has one character more than allowed.
-        return Record(number, fault=too_long("line", len(line.text) - 1))
     try:
         return Record(number, _DECODER.decode(line.text.rstrip("\r\n")))
     except json.JSONDecodeError as error:
@@ -103,35 +120,51 @@ def json_members(
     window = _Window("", stream, 1, most)
     if window.next_char() != "{":
         yield "", Record(window.line, fault="not valid JSON: it does not start with {")
-        return
+    else:
+        yield from _members(window, listed)
+
+
+def _members(window: _Window, listed: str | None, *, of_page: bool = False) -> Iterator[tuple[str, Record]]:
+    """Yield the members of an object and move past it; those of a page with the elements of all its lists."""
     char = window.skip_char()
     while char and char != "}":
         name = window.value()
         if not isinstance(name.value, str) or window.next_char() != ":":
-            yield "", Record(window.line, fault=f"not valid JSON: a name or a colon is missing; {_LOST}")
+            yield (
+                "",
+                Record(
+                    window.line, fault=f"not valid JSON: a name or a colon is missing; {_LOST}", last=True
+                ),
+            )
             return
-        if window.skip_char() == "[" and name.value == listed:
-            records = _elements(window)
+        opening = window.skip_char()
+        if opening == "[" and (of_page or name.value == listed):
+            members = ((name.value, record) for record in _elements(window))
+        elif (record := window.decoded()) is None and opening == "{" and of_page:
+            members = _members(window, listed, of_page=True)
         else:
-            records = iter([window.value()])
-        for record in records:
-            yield name.value, record
-            if record.last:
+            members = iter([(name.value, record or window.left_out())])
+        for member in members:
+            yield member
+            if member[1].last:
                 return
         char = window.next_char()
         if char == ",":
             char = window.skip_char()
     if not char:
-        yield "", Record(window.line, fault=f"not valid JSON: the object does not end; {_LOST}")
+        yield "", Record(window.line, fault=f"not valid JSON: the object does not end; {_LOST}", last=True)
+    else:
+        window.advance(window.at + 1)
 
 
-def _whole(window: _Window) -> Iterator[Record]:
+def _whole(window: _Window, of_page: Callable[[str, Any], Any]) -> Iterator[Record]:
     if window.next_char() != "[":
         while window.next_char():
-            record = window.value()
-            yield record
-            if record.last:
-                return
+            value = window.decoded()
+            for record in _page(window, of_page) if value is None else [value]:
+                yield record
+                if record.last:
+                    return
         return
     for record in _elements(window):
         yield record
@@ -139,6 +172,24 @@ def _whole(window: _Window) -> Iterator[Record]:
             return
     if window.next_char():
         yield Record(window.line, fault="not valid JSON: something follows the end of the array")
+
+
+def _page(window: _Window, of_page: Callable[[str, Any], Any]) -> Iterator[Record]:
+    """Yield the records in an object that is too long to be held, then its other members; a fault if it has none."""
+    line, found, others = window.line, False, dict[str, Any]()
+    if window.next_char() != "{":
+        yield window.left_out()
+        return
+    for name, record in _members(window, None, of_page=True):
+        value = of_page(name, record.value)
+        if value is not None:
+            found = True
+            yield record._replace(value=value)
+        elif record.last or (record.fault is not None and found):
+            yield record
+        elif record.fault is None:
+            others[name] = None if isinstance(record.value, dict) and name in others else record.value
+    yield Record(line, others, beside=True) if found else Record(line, fault=too_long("record", window.most))
 
 
 def _elements(window: _Window) -> Iterator[Record]:
@@ -170,11 +221,13 @@ class _Window:
         The part, and the position in it.
     line
         Line of the file at ``at``.
+    most
+        Maximum length of a value.
     """
 
     def __init__(self, text: str, stream: TextIO, line: int, most: int) -> None:
         self.text, self.at, self.line = text, 0, line
-        self._stream, self._most, self._ended = stream, most, False
+        self.most, self._stream, self._ended = most, stream, False
 
     def advance(self, to: int) -> None:
         """Move forward, counting lines."""
@@ -195,7 +248,11 @@ class _Window:
         return self.next_char()
 
     def value(self) -> Record:
-        """Decode the value that begins here and move past it."""
+        """Decode the value that begins here and move past it; one that is too long is a fault."""
+        return self.decoded() or self.left_out()
+
+    def decoded(self) -> Record | None:
+        """Decode the value that begins here and move past it; ``None`` if it is too long."""
         line = self.line
         while True:
             try:
@@ -208,22 +265,26 @@ class _Window:
                 self._skip()
                 return Record(line, fault=reason(error))
             else:
-                if end - self.at > self._most:
-                    break
+                if end - self.at > self.most:
+                    return None
                 # A number may continue after the part: 1 may be 10, and 1e+5 cut after 1e+ would give 1.
                 if self._ended or not isinstance(value, int | float) or end + _CUT <= len(self.text):
                     self.advance(end)
                     return Record(line, value)
-            if len(self.text) - self.at > self._most + _CUT:
-                break
+            if len(self.text) - self.at > self.most + _CUT:
+                return None
             self._more()
+
+    def left_out(self) -> Record:
+        """Move past the value that begins here, which is too long."""
+        line = self.line
         self._skip()
-        return Record(line, fault=too_long("record", self._most))
+        return Record(line, fault=too_long("record", self.most))
 
     def _more(self) -> bool:
         rest = len(self.text) - self.at
         # Twice as much every time, so that a long record is not decoded again for every piece.
-        piece = self._stream.read(max(1, min(max(_PIECE, rest), self._most + _CUT + 1 - rest)))
+        piece = self._stream.read(max(1, min(max(_PIECE, rest), self.most + _CUT + 1 - rest)))
         self.text, self.at = self.text[self.at :] + piece, 0
         self._ended = not piece
         return bool(piece)
@@ -269,37 +330,3 @@ class _Window:
 def _after_blanks(text: str, position: int) -> int:
     match = _BLANK.match(text, position)
     return match.end() if match else position
-
-
-_LISTS: Final = ("data", "runs", "traces", "examples", "feedback")
-# Names next to the records of a page, in snake and camel case alike.
-_PAGING: Final = frozenset(
-    {
-        *("meta", "object", "error", "hasmore", "firstid", "lastid", "page", "limit", "offset", "links"),
-        *("cursor", "cursors", "nextcursor", "nextpagetoken", "total", "totalcount", "totalitems"),
-        "count",
-    }
-)
-
-
-def _page_of(value: Any) -> list[Any] | None:
-    """Return the records of a page, ``None`` if the value is not a page."""
-    if not isinstance(value, dict):
-        return None
-    name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
-    others = {str(other).replace("_", "").lower() for other in value if other != name}
-    if name is None or not others <= _PAGING or not all(isinstance(one, dict) for one in value[name]):
-        return None
-    found: list[Any] = value[name]
-    return found
-
-
-def unpaged(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield records, those of pages one by one."""
-    for record in records:
-        page = _page_of(record.value)
-        if page is None:
-            yield record
-        else:
-            for value in page:
-                yield record._replace(value=value)

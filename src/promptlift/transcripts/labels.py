@@ -9,7 +9,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import Boundary
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.json_layouts import json_records, unpaged
+from promptlift.transcripts.recognition import json_records
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
 from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
 
@@ -78,7 +78,7 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
         If the file contains no labels, or none with that name; the message lists the names.
     """
     found = []
-    for record in unpaged(_records(path)):
+    for record in _records(path):
         with Boundary(lambda _: None):  # then it is not a label
             found += [label for label in [_label(record.value)] if label is not None]
     names = sorted({label.name for label in found})

@@ -59,7 +59,9 @@ _TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
 
 
 def is_langfuse(value: dict[str, Any]) -> bool:
-    """Return whether a record is an observation or a trace."""
+    """Return whether a record is an observation, a trace, or a trace beside its observations as the web page saves it."""
+    if "id" in inside(value, "trace") and isinstance(value.get("observations"), list):
+        return True
     if {"type", "input", "output"} <= value.keys() and not {*_TRACE, "parentObservationId"}.isdisjoint(value):
         return True
     return {"input", "output", "timestamp"} <= value.keys() and not {
@@ -88,6 +90,8 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
 
 def _observations(value: Any) -> Iterator[Any]:
     """Yield an observation or a trace, and the observations inside an API trace, with the trace's own data."""
+    if isinstance(value, dict):
+        value = {**inside(value, "trace"), **{name: one for name, one in value.items() if name != "trace"}}
     yield value
     trace = value if isinstance(value, dict) else {}
     inner = decoded(trace.get("observations"))

@@ -100,7 +100,7 @@ def read_otlp(records: Iterable[Record], collector: Collector) -> None:
     if own.others:
         collector.drop("log records of other events", own.others)
     if silent or own.logged:
-        beside = collector.others.index("otlp", is_spans, _Content, _Content.add_all)
+        beside = collector.beside("otlp", is_spans, _Content, _Content.add_all)
         _add_with_logs(silent, {**beside.logged, **own.logged}, sessions, collector)
         if any(key in beside.spans and key not in own.spans for key in own.logged):
             collector.note(_BESIDE)

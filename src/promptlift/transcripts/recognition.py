@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Boundary
+from promptlift.transcripts import json_layouts
+from promptlift.transcripts.collector import METADATA, is_something
 from promptlift.transcripts.gemini import is_contents
 from promptlift.transcripts.helicone import is_request
 from promptlift.transcripts.helpdesk import is_intercom, is_zendesk
@@ -21,13 +23,18 @@ from promptlift.transcripts.sharegpt import is_sharegpt
 from promptlift.transcripts.structured import API_FIELDS
 from promptlift.transcripts.tables import SEPARATORS, csv_header
 from promptlift.transcripts.weave import is_call
+from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TextIO
 
-__all__ = ["format_of", "separator_of", "widest_separator"]
+    from promptlift.transcripts.sources import Record
+
+__all__ = ["format_of", "json_records", "separator_of", "widest_separator"]
 
 _OWN_MESSAGE_FIELDS: Final = frozenset({"timestamp", "tokens", "model"})
+_TOOL_FIELDS: Final = frozenset({"tool_calls", "function_call"})
 _SCORE: Final = frozenset({"name", "value", "source", "data_type"})
 _SCORE_CAMEL: Final = frozenset({"name", "value", "source", "dataType"})
 
@@ -65,23 +72,21 @@ def _has_response(value: dict[str, Any]) -> bool:
     return is_responses(value.get("request"), value.get("response"))
 
 
-def format_of(values: Iterable[Any], *, single: bool) -> str | None:
+def format_of(values: Iterable[Any]) -> str | None:
     """Return the format of most of the records, ``None`` if none has one.
 
     Parameters
     ----------
     values
         The first records of a file.
-    single
-        Whether a plain ``{"messages": [...]}`` is the service's own format; in JSON Lines it is OpenAI's.
     """
     found: Counter[str] = Counter()
     for value in values:
         with Boundary(lambda _: None):  # problems of a record are reported when it is read
             found.update(name for name in [_format_of_record(value)] if name is not None)
+    # A chat without fields of its own has the format of the others.
     chats = found.pop("messages", 0)
-    own = found["structured"] or (single and not found["openai"])
-    found["structured" if own else "openai"] += chats + (found.pop("openai", 0) if own else 0)
+    found["structured" if found["structured"] > found["openai"] else "openai"] += chats
     name, count = found.most_common(1)[0]
     return name if count else None
 
@@ -118,15 +123,139 @@ def _format_of_record(value: Any) -> str | None:
 
 
 def _chat_format(value: dict[str, Any]) -> str:
+    """Return whose format chat messages have: both are written alike, except for a few fields."""
     messages = value["messages"]
     messages = [m for m in messages if isinstance(m, dict)] if isinstance(messages, list) else []
-    if not API_FIELDS.isdisjoint(value) or any(not _OWN_MESSAGE_FIELDS.isdisjoint(m) for m in messages):
+    own = not API_FIELDS.isdisjoint(value) or not METADATA.isdisjoint(inside(value, "metadata"))
+    if own or any(not _OWN_MESSAGE_FIELDS.isdisjoint(m) for m in messages):
         return "structured"
-    for message in messages:
-        if message.get("role") in ("tool", "function", "developer") or isinstance(
-            message.get("content"), list
-        ):
-            return "openai"
-        if "tool_calls" in message or "function_call" in message:
-            return "openai"
-    return "openai" if "tools" in value else "messages"
+    of_tools = any(
+        message.get("role") in ("tool", "function", "developer")
+        or isinstance(message.get("content"), list)
+        or not _TOOL_FIELDS.isdisjoint(message)
+        for message in messages
+    )
+    return "openai" if of_tools or "tools" in value else "messages"
+
+
+# Where APIs list their records, also those of no known format, and what they write beside the list, in snake and
+# camel case alike.
+_LISTS: Final = (
+    "data",
+    "runs",
+    "traces",
+    "items",
+    "results",
+    "records",
+    "rows",
+    "examples",
+    "feedback",
+    "content",
+)
+_PAGING: Final = frozenset(
+    {
+        *(
+            "meta",
+            "object",
+            "type",
+            "error",
+            "hasmore",
+            "firstid",
+            "lastid",
+            "page",
+            "pages",
+            "limit",
+            "offset",
+        ),
+        *(
+            "links",
+            "cursor",
+            "cursors",
+            "nextcursor",
+            "nextpagetoken",
+            "nextpage",
+            "previouspage",
+            "pagination",
+        ),
+        *("total", "totalcount", "totalitems", "totalpages", "totalelements", "count", "parsedquery"),
+        "searchcursors",
+    }
+)
+# Objects of these formats hold many conversations; those that are too long to be held are read in pieces.
+_COLLECTIONS: Final = ("otlp", "zendesk")
+
+
+def json_records(stream: TextIO, drop: Callable[[str], object] = lambda _: None) -> Iterator[Record]:
+    """Read the records of a JSON file in any layout, and those below a key, such as ``{"data": […]}``.
+
+    Parameters
+    ----------
+    stream
+        The text.
+    drop
+        Called with the name of each field beside the records that is more than paging.
+    """
+    for record in json_layouts.json_records(stream, of_page=_of_page):
+        lists = {} if record.beside else _lists(record.value)
+        for values in lists.values():
+            yield from (record._replace(value=one) for one in values)
+        if lists or record.beside:
+            for name in _beside(record.value, lists):
+                drop(name)
+        else:
+            yield record
+
+
+def _lists(value: Any) -> dict[str, list[Any]]:
+    """Return the lists of records in a page, by their paths; empty for a record."""
+    if not isinstance(value, dict) or "messages" in value:
+        return {}
+    own = _format_of_record(value)
+    if own not in (None, "sharegpt", "structured"):
+        return {}
+    found: dict[str, list[Any]] = {}
+    for name, one in value.items():
+        if isinstance(one, list) and one and _is_record(name, one[0]):
+            found[name] = one
+        elif own is None and isinstance(one, dict):
+            found |= {f"{name}.{path}": values for path, values in _lists(one).items()}
+    if not found and own is None:
+        # Records of no known format, to say so.
+        name = next((name for name in _LISTS if isinstance(value.get(name), list)), "")
+        beside = {_plain(other) for other in value if other != name}
+        if name and beside <= _PAGING and all(isinstance(one, dict) for one in value[name]):
+            found[name] = value[name]
+    return found
+
+
+def _is_record(name: str, value: Any) -> bool:
+    """Return whether an element of a list is a record, and not a message or another part of one."""
+    found = _format_of_record(value)
+    if found == "rows":
+        return "conversation" in Columns(value).of
+    texts_only = found in ("sharegpt", "structured") and not any(
+        isinstance(one, list) for one in value.values()
+    )
+    return found is not None and (name in _LISTS or not texts_only)
+
+
+def _of_page(name: str, value: Any) -> Any:
+    """Return the record for an element of a page that is too long to be held; ``None`` if it is not one."""
+    if _is_record(name, value) or (name in _LISTS and isinstance(value, dict)):
+        return value
+    piece = {name: [value]}
+    return piece if _format_of_record(piece) in _COLLECTIONS else None
+
+
+def _beside(value: dict[str, Any], lists: dict[str, list[Any]], prefix: str = "") -> Iterator[str]:
+    """Yield the fields beside the records of a page."""
+    for name, one in value.items():
+        path = f"{prefix}{name}"
+        if isinstance(one, dict) and any(known.startswith(f"{path}.") for known in lists):
+            yield from _beside(one, lists, f"{path}.")
+        elif path not in lists and is_something(one) and _plain(name) not in _PAGING:
+            yield path
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()

@@ -153,7 +153,7 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
             name, side = str(value.get("custom_id")), _side(value)
             pairs.setdefault(name, (line, {}))[1].update(side)
     split = any("asked" not in pair or "answered" not in pair for _, pair in pairs.values())
-    beside = collector.others.index("openai-batch", is_batch, dict, _add_side) if split else {}
+    beside = collector.beside("openai-batch", is_batch, dict, _add_side) if split else {}
     sessions = Sessions()
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})

@@ -32,13 +32,15 @@ HEAD_BYTES: Final = 65_536
 class Record(NamedTuple):
     """One record of a file: a value, or the reason why there is none.
 
-    ``line`` is its line or number, from 1. ``last`` means that nothing after a fault can be read.
+    ``line`` is its line or number, from 1. ``last`` means that nothing after a fault can be read, ``beside`` that the
+    value is not a record, but what a page of an API has beside its records.
     """
 
     line: int
     value: Any = None
     fault: str | None = None
     last: bool = False
+    beside: bool = False
 
 
 def open_bytes(path: Path) -> IO[bytes]:

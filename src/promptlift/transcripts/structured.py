@@ -26,7 +26,7 @@ _STARTS: Final = ("startedAt", "started_at", "createdAt", "created_at")
 _MODELS: Final = ("llmModel", "llm_model", "model")
 _COMPANIES: Final = ("companyName", "company_name")
 _KEYS: Final = ("idempotencyKey", "idempotency_key")
-API_FIELDS: Final = frozenset({"metadata", "status", *_MODELS[:2], *_COMPANIES, *_KEYS})
+API_FIELDS: Final = frozenset({"status", *_MODELS[:2], *_COMPANIES, *_KEYS})
 _INSIDE: Final = frozenset({"messages", "metadata"})
 
 

@@ -1,0 +1,129 @@
+"""Records below a key, as APIs and web pages write them: of any name, in any layout, and larger than the memory."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlift import transcripts
+from support.traced_memory import MB, memory_below
+
+CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+
+
+def observation(number, text="Hi", **more):
+    about = {"id": f"o{number}", "traceId": f"t{number}", "type": "GENERATION", "model": "m"}
+    usage = {"input": 10, "output": 5, "total": 15, "unit": "TOKENS"}
+    times = {"startTime": "2026-01-05T10:00:00Z", "endTime": "2026-01-05T10:00:02Z"}
+    said = {"input": [{"role": "user", "content": text}], "output": CHAT[1]}
+    return {**about, **times, **said, "usage": usage, "totalCost": 0.25, **more}
+
+
+RUN = {"id": "r", "run_type": "llm", "inputs": {"messages": CHAT[:1]}, "outputs": {"messages": CHAT[1:]}}
+SPAN = {
+    "context": {"trace_id": "t", "span_id": "s"},
+    "span_kind": "LLM",
+    "attributes": {"input.value": "Hi", "output.value": "Hello"},
+}
+INTERCOM = {
+    "type": "conversation",
+    "id": "i",
+    "source": {"body": "Hi", "author": {"type": "user"}},
+    "conversation_parts": {"conversation_parts": [{"body": "Hello", "author": {"type": "admin"}}]},
+}
+TRACE = {
+    "id": "t",
+    "timestamp": "2026-01-05T10:00:00Z",
+    "input": "Hi",
+    "output": "Hello",
+    "sessionId": "s",
+    "bookmarked": False,
+}
+WRAPPED = {
+    "langfuse, API": ({"data": [observation(1)], "meta": {"page": 1, "limit": 50, "totalItems": 1}}, "langfuse"),
+    "langfuse, trace page": ({"trace": TRACE, "observations": [observation(1)]}, "langfuse"),
+    "langfuse, session": ({"id": "s", "traces": [TRACE]}, "langfuse"),
+    "langsmith, API": ({"runs": [RUN], "cursors": {"next": None}, "search_cursors": None}, "langsmith"),
+    "langsmith, API v2": ({"items": [RUN], "next_cursor": "c"}, "langsmith"),
+    "phoenix, API": ({"next_cursor": None, "data": [SPAN]}, "phoenix"),
+    "intercom, API": ({"type": "conversation.list", "conversations": [INTERCOM], "pages": {"page": 1}}, "intercom"),
+    "a name of its own": ({"exported": [{"messages": CHAT}]}, "openai"),
+    "two names": ({"data": {"chats": [{"messages": CHAT}]}}, "openai"),
+    "sharegpt": ({"conversations": [{"id": "a", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]}]}, "sharegpt"),
+    "rows": ({"rows": [{"thread_id": "a", **one} for one in CHAT]}, "rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", [None, 2])
+@pytest.mark.parametrize("name", WRAPPED)
+def test_records_below_a_key_are_read_in_one_line_and_indented(written, said, name, layout):
+    value, format_name = WRAPPED[name]
+    reading = transcripts.read(written("page.json", json.dumps(value, indent=layout)))
+    assert (reading.format, reading.problems) == (format_name, [])
+    assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
+
+
+def test_pages_one_after_the_other_are_one_file_and_what_is_beside_the_records_is_named(written):
+    pages = [
+        {"project": "demo", "data": [observation(number)], "meta": {"page": number}} for number in range(3)
+    ]
+    reading = transcripts.read(written("pages.jsonl", pages))
+    assert [one.source_id for one in reading.conversations] == ["t0", "t1", "t2"]
+    assert [
+        (one.cost, one.input_tokens, one.output_tokens, one.latency_ms) for one in reading.conversations
+    ] == [(0.25, 10, 5, 2000.0)] * 3
+    assert reading.dropped["project"] == 3
+    assert "meta" not in reading.dropped
+
+
+def test_the_web_page_of_a_trace_keeps_its_session(written):
+    reading = transcripts.read(written("trace-t.json", WRAPPED["langfuse, trace page"][0]))
+    assert [one.source_id for one in reading.conversations] == ["s"]
+
+
+@pytest.mark.parametrize("value", [
+    {"id": "a", "messages": [{"conversation_id": "b", **one} for one in CHAT]},
+    {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}], "score": 1},
+])  # fmt: skip
+def test_messages_are_no_records(written, said, value):
+    reading = transcripts.read(written("a.json", value))
+    assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_page_larger_than_the_longest_record_is_read_one_record_at_a_time(tmp_path, indent):
+    """A page of an API may have any size; here it is larger than what may be held."""
+    path, count = tmp_path / "page.json", 200
+    with path.open("w") as file:
+        file.write('{"project": "demo", "result": {"data": [')
+        for number in range(count):
+            file.write(
+                (",\n" if number else "") + json.dumps(observation(number, "x" * 90_000), indent=indent)
+            )
+        file.write('], "meta": {"page": 1}}, "note": "beside"}')
+    assert path.stat().st_size > 17 * MB
+    with memory_below(120 * MB):
+        reading = transcripts.read(path)
+    assert (len(reading.conversations), reading.problems) == (count, [])
+    assert reading.dropped == {"project": 1, "note": 1}
+
+
+def test_a_batch_of_spans_larger_than_the_longest_record_is_read_in_pieces(tmp_path):
+    attributes = [
+        {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+        {"key": "gen_ai.input.messages", "value": {"stringValue": json.dumps([{"role": "user", "parts": [{"type": "text", "content": "x" * 90_000}]}])}},
+        {"key": "gen_ai.output.messages", "value": {"stringValue": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Hello"}]}])}},
+    ]  # fmt: skip
+    span = {
+        "spanId": "00000000000000a1",
+        "startTimeUnixNano": "1767607200000000000",
+        "endTimeUnixNano": "1767607201000000000",
+        "attributes": attributes,
+    }
+    batches = [{"scopeSpans": [{"spans": [{**span, "traceId": f"{number:032x}"}]}]} for number in range(200)]
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps({"resourceSpans": batches}))
+    assert path.stat().st_size > 17 * MB
+    reading = transcripts.read(path)
+    assert (reading.format, len(reading.conversations), reading.problems) == ("otlp", 200, [])
