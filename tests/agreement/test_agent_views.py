@@ -9,6 +9,8 @@ import pytest
 
 import promptlift
 from promptlift import analysis
+from promptlift.errors import ConfigError
+from promptlift.workspace import NothingMatchesWarning
 from support import shapes
 from support.shapes import differences
 from support.shapes.prompts import AGENT_EXTRAS, INSIGHTS_VIEW, STEP_FAILURES
@@ -129,11 +131,16 @@ def test_tables_of_issues_and_steps_say_who_judged(new_account):
         wire.log(prompt, said, metadata={"solved": solved})
     wire.wait_for_insights(prompt)
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        issues, steps = lift.top_issues(prompt), lift.step_failures(prompt)
+        issues, steps = lift.views.top_issues(prompt), lift.views.step_failures(prompt)
         for one in (issues, analysis.top_issues(issues), steps, analysis.step_failures(steps)):
             facts = one.attrs["promptlift"]
             assert (facts["analyser"], facts["basis"]) == ("lexicon", "outcome")
-        fleet = lift.fleet()
+        assert (issues.attrs["promptlift"]["period"].items()) >= {
+            "days": "30",
+            "conversations": 2,
+            "outside": 0,
+        }.items()
+        fleet = lift.views.fleet()
     assert fleet["prompt_id"].tolist() == [prompt]
     assert fleet.attrs["promptlift"]["complete"] is True
     # The owner says what a conversation is worth.
@@ -144,3 +151,41 @@ def test_tables_of_issues_and_steps_say_who_judged(new_account):
     assert (impact["failedConversations"], impact["cost"], impact["currency"]) == (1, 4.0, "EUR")
     # Both look failed, and one of them was not.
     assert (steps["n"].max(), steps["failed"].sum()) == (2, 1)
+
+
+def test_an_empty_period_says_which_days_were_read_and_what_lies_outside(new_account):
+    wire = new_account()
+    new, old = (wire.add_prompt(name=name, outcome="solved") for name in ("new", "old"))
+    started = datetime.now(UTC) - timedelta(days=60)
+    said = [{"role": "user", "content": "Cancel it."}, {"role": "assistant", "content": "No."}]
+    wire.log(new, structured(said, datetime.now(UTC) - timedelta(days=1)), metadata={"solved": True})
+    for solved in (True, False):
+        wire.log(old, structured(said, started), metadata={"solved": solved})
+    for prompt in (new, old):
+        wire.wait_for_insights(prompt)
+    first = f"2 began outside, the first on {started:%Y-%m-%d}"
+    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
+        views = lift.views
+        for read in (views.prompt_insights, views.agent_insights, views.top_issues, views.step_failures):
+            with pytest.warns(
+                NothingMatchesWarning, match="No conversation began in the last 30 days"
+            ) as said:
+                found = read("old")
+            assert len(said) == 1
+            assert first in str(said[0].message)
+            assert said[0].filename == __file__
+            if read in (views.prompt_insights, views.agent_insights, views.top_issues):
+                assert 'days="all" reads everything' in str(said[0].message)
+        assert found.attrs["promptlift"]["period"]["days"] == 30
+        assert len(views.step_failures("new")) >= 0
+        whole = views.top_issues("old", days="all").attrs["promptlift"]["period"]
+        assert (whole["conversations"], whole["outside"], whole["from"][:10]) == (2, 0, f"{started:%Y-%m-%d}")
+        with pytest.warns(
+            NothingMatchesWarning, match="1 of 2 prompts with judged conversations have any in the last 30"
+        ):
+            fleet = views.fleet()
+        assert fleet["name"].tolist() == ["new"]
+        assert fleet.attrs["promptlift"]["period"]["outside"] == 1
+        assert set(views.fleet(days="all")["name"]) == {"new", "old"}
+        with pytest.raises(ConfigError, match='days must be 7, 30, 90 or "all", not 365'):
+            views.fleet(days=365)

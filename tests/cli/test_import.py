@@ -7,6 +7,7 @@ import re
 
 import promptlift
 from promptlift.transcripts import collector
+from promptlift.workspace.prompt_names import id_of
 from support.command_line import failed_in_one_line, promptlift_command
 from support.source_tree import ROOT
 
@@ -103,7 +104,7 @@ def test_the_text_of_a_prompt_comes_from_a_file(run_command, lift, tmp_path):
     text.write_bytes(b"\xef\xbb\xbfYou help. \r\n")
     file = write_export(tmp_path / "a.jsonl", ("a", "Where is it?"))
     _, said = run_command("import", file, "--prompt", "Set me", "--no-wait")
-    prompt_id = lift.prompt_id("Set me")
+    prompt_id = id_of(lift, "Set me")
     assert f"Set it before you optimize: promptlift prompts set {prompt_id} FILE" in said
     code, said = run_command("prompts", "set", "Set me", text)
     assert (code, f"The text of 'Set me' is now that of {text}." in said) == (0, True)

@@ -8,6 +8,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import InvalidState
+from promptlift.workspace.prompt_names import id_of
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ def test_without_a_system_prompt_it_is_refused_and_the_way_out_works(run_command
     (tmp_path / "chats.jsonl").write_text(json.dumps(chat), encoding="utf-8")
     code, said = run_command("import", tmp_path / "chats.jsonl", "--prompt", "Optimize later")
     assert code == 0, said
-    prompt_id = lift.prompt_id("Optimize later")
+    prompt_id = id_of(lift, "Optimize later")
     step = f"promptlift prompts set {prompt_id} FILE"
     assert f"Set it before you optimize: {step}" in said
     with pytest.raises(InvalidState) as refused:

@@ -23,13 +23,13 @@ def running(tmp_path_factory):
     with promptlift.connect(made.base_url, made.key, progress=False) as lift:
         lift.create_prompt("Support", "You help.", llm_model="gpt-4o")
         lift.create_prompt("Sales", "You sell.", llm_model="gpt-4o")
-        lift.client.prompts.update(lift.prompt_id("Sales"), content="You sell well.")
+        lift.update_prompt("Sales", content="You sell well.")
         for name in ("Support", "Sales"):
             lift.log(
                 [{"content": f"User: {name} {number}?\nAssistant: Done."} for number in range(20)],
                 prompt_id=name,
             )
-        wait_for_insights(lift, [lift.prompt_id("Support"), lift.prompt_id("Sales")])
+        wait_for_insights(lift, ["Support", "Sales"])
     yield made
     made.kill()
 

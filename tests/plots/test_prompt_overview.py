@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import polars as pl
 import pytest
 from matplotlib.colors import same_color
@@ -34,7 +35,7 @@ class Workspace:
 
     def __init__(self, table=None, view=VIEW):
         self.table, self.view, self.asked = table, view, []
-        self.client = SimpleNamespace(prompts=SimpleNamespace(get=self.prompt))
+        self.views = self
 
     def conversations(self, *, prompt_id, insights):
         self.asked.append(("conversations", prompt_id))
@@ -45,8 +46,8 @@ class Workspace:
         self.asked.append(("prompt_insights", prompt_id))
         return PromptInsightsView.from_wire(self.view)
 
-    def prompt(self, prompt_id):
-        return SimpleNamespace(id=prompt_id, name="Support for $ACME$")
+    def prompts(self):
+        return pd.DataFrame({"prompt_id": ["p"], "name": ["Support for $ACME$"]})
 
 
 def of_view(view):
@@ -121,7 +122,7 @@ def test_aggregates_with_holes_are_drawn_with_holes():
 
 def test_errors_come_before_any_figure():
     class Gone(Workspace):
-        def prompt(self, prompt_id):
+        def conversations(self, *, prompt_id, **_more):
             raise NotFound(f"There is no prompt {prompt_id}", status=404)
 
     with pytest.raises(NotFound):

@@ -56,10 +56,10 @@ def ours(tmp_path_factory):
         lift = ends.enter_context(promptlift.connect(running.base_url, running.key, progress=False))
         lift.create_prompt("Support", "You help.", llm_model=MODEL)
         lift.create_prompt("Sales", "You sell.", llm_model=MODEL)
-        lift.client.prompts.update(lift.prompt_id("Sales"), content="You sell well.")
+        lift.update_prompt("Sales", content="You sell well.")
         lift.log(list(records()), prompt_id="Support")
         lift.log([{"content": timed(number, channel="mail")} for number in range(12)], prompt_id="Sales")
-        wait_for_insights(lift, [lift.prompt_id(name) for name in ("Support", "Sales")])
+        wait_for_insights(lift, ["Support", "Sales"])
         lift.optimize("Support", mode="validation", variants=1, wait=True)
         yield lift
 
@@ -115,7 +115,7 @@ def test_a_pull_makes_the_requests_that_the_documentation_says(start_service, tm
         def grow_to(count):
             so_far = len(lift.conversations())
             lift.log([{"content": timed(number)} for number in range(so_far, count)], prompt_id="Sales")
-            wait_for_insights(lift, [lift.prompt_id("Sales")])
+            wait_for_insights(lift, ["Sales"])
 
         for count in (0, 100, 600):
             grow_to(count)
@@ -186,7 +186,7 @@ def test_what_only_the_service_can_do_says_so(offline):
     ):
         with pytest.raises(ConfigError, match=r"snapshot|promptlift\.connect"):
             call()
-    for call in (offline.usage, offline.events, lambda: offline.prompt_insights("Support")):
+    for call in (offline.usage, offline.events, lambda: offline.views.prompt_insights("Support")):
         with pytest.raises(NotFound, match=r"promptlift\.connect"):
             call()
     with pytest.raises(NotFound, match="Did you mean 'Support'"):
@@ -229,7 +229,7 @@ def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours
     before = ours.conversations(insights=True).set_index("conversation_id")["insights_at"]
     ours.client.conversations.regenerate_insights(some[1])
     ours.log([{"content": timed(70, channel="web")}], prompt_id="Sales")
-    wait_for_insights(ours, [ours.prompt_id("Sales")])
+    wait_for_insights(ours, ["Sales"])
     wait_until(
         lambda: ours.client.conversations.insights(some[1]).created_at > before[some[1]], what="new insights"
     )

@@ -15,6 +15,7 @@ from promptlift import frames
 from promptlift.errors import ConfigError, FrameError, IncompleteError, NotFound
 from promptlift.local import wait_for_insights
 from promptlift.workspace import NothingMatchesWarning
+from promptlift.workspace.prompt_names import id_of
 from support.foreign_service import KEY, ForeignService
 from support.service_process import ServiceProcess
 
@@ -68,7 +69,7 @@ def ours(tmp_path_factory):
             ],
             prompt_id="Sales",
         )
-        wait_for_insights(lift, [lift.prompt_id("Support"), lift.prompt_id("Sales")], progress=False)
+        wait_for_insights(lift, ["Support", "Sales"], progress=False)
         yield lift
 
 
@@ -174,7 +175,7 @@ def test_filters_leave_the_right_rows_also_of_a_service_that_knows_none_of_them(
 
 
 def test_a_read_of_several_prompts_that_stops_carries_what_was_read(ours, monkeypatch):
-    first, second = ours.prompt_id("Support"), ours.prompt_id("Sales")
+    first, second = id_of(ours, "Support"), id_of(ours, "Sales")
     whole = ours._read
 
     def stops(wanted, on_part, **filters):
@@ -263,7 +264,7 @@ def test_prompts_are_created_and_changed_by_name(ours):
     ours.update_prompt("Billing", content="v2", name="Invoices")
     kept = ours.client.prompts.get(made.id)
     assert (kept.name, kept.content, kept.tags, kept.temperature) == ("Invoices", "v2", ["money"], 0.5)
-    assert ours.prompt_id("Invoices") == made.id
+    assert id_of(ours, "Invoices") == made.id
     with pytest.raises(NotFound, match="Did you mean 'Invoices'"):
         ours.update_prompt("Invoice", content="v3")
     with pytest.raises(ConfigError, match="Nothing to change"):

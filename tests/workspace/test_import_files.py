@@ -10,6 +10,7 @@ from itertools import count
 import pytest
 
 from promptlift.errors import ConfigError, NotFound
+from promptlift.workspace.prompt_names import id_of
 
 FIRST, SECOND = "You help customers. \r\n ☎ {{name}}  ", "You help customers, and you are kind.\n"
 DAY = timedelta(days=1)
@@ -64,7 +65,7 @@ def texts(lift, name):
 
 
 def live(lift, name):
-    return lift.client.prompts.get(lift.prompt_id(name)).content
+    return lift.client.prompts.get(id_of(lift, name)).content
 
 
 def generation(number, prompt, text="You help.", **known):
@@ -177,7 +178,7 @@ def test_a_template_filled_in_for_each_makes_no_versions(imported, lift, name):
     said = imported(records)
     assert [row[:2] for row in texts(lift, name)] == [(1, "You help customer {{value}} of ACME.")]
     assert "begin with one system prompt with other values filled in" in said
-    assert f"promptlift prompts set {lift.prompt_id(name)} FILE" in said
+    assert f"promptlift prompts set {id_of(lift, name)} FILE" in said
     assert "system prompt" not in imported(records)
     assert "system prompt" not in imported([talk(filled_in("unseen"))])
 
@@ -225,7 +226,7 @@ def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift,
 def test_a_text_alone_needs_no_files(imported, lift, name):
     said = imported([talk(filled_in(1))], text="Another.")
     assert "a different system prompt, which was not used" in said
-    prompt_id = lift.prompt_id(name)
+    prompt_id = id_of(lift, name)
     said = imported(text=FIRST, prompt=prompt_id)
     assert said == f"The text of '{name}' is now that of --text.\n"
     assert imported(text=FIRST) == "\n"
@@ -237,7 +238,7 @@ def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):
     assert "System prompts of the conversations: 2 (first seen 2026-10-01, 2026-10-02)\n" in said
     assert "the text of a new prompt would not be known" in imported([talk()], dry_run=True)
     with pytest.raises(NotFound):
-        lift.prompt_id(name)
+        id_of(lift, name)
 
 
 def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
@@ -260,7 +261,7 @@ def test_a_file_that_cannot_be_read_makes_no_prompt(imported, lift, name, tmp_pa
     assert [len(one.reading.problems) for one in result.files] == [1, 1]
     assert result.lines[-1] == "The files contain no conversations that could be logged."
     with pytest.raises(NotFound):
-        lift.prompt_id(name)
+        id_of(lift, name)
 
 
 def test_the_result_has_what_the_lines_say(lift, name, tmp_path):
@@ -269,5 +270,5 @@ def test_the_result_has_what_the_lines_say(lift, name, tmp_path):
     (one,) = result.files
     assert (one.reading.format, one.conversations, one.logged.logged) == ("openai", 1, 1)
     assert one.reading.dropped == {"seed": 1}
-    assert result.prompts == {name: lift.prompt_id(name)}
+    assert result.prompts == {name: id_of(lift, name)}
     assert (result.complete, repr(result)) == (True, "\n".join(result.lines))

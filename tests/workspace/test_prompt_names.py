@@ -15,7 +15,8 @@ import promptlift
 from promptlift import plots, report
 from promptlift.errors import ConfigError, InvalidState, NotFound
 from promptlift.local import wait_for_insights
-from promptlift.workspace import Labels, Optimizations, Workspace
+from promptlift.workspace import Labels, Optimizations, Views, Workspace
+from promptlift.workspace.prompt_names import id_of
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
 from support.request_log import requests_of
@@ -30,7 +31,7 @@ _numbers = count(1)
 
 
 def restore(lift, prompt):
-    versions = lift.client.prompts.versions(lift.prompt_id(NAME[0])).data
+    versions = lift.client.prompts.versions(id_of(lift, NAME[0])).data
     return lift.restore(prompt, versions[0].id).version_id
 
 
@@ -67,7 +68,7 @@ def pulled(lift, prompt, folder):
 
 
 def insights_view(lift, prompt):
-    return lift.prompt_insights(prompt).to_wire() | {"period": None}
+    return lift.views.prompt_insights(prompt).to_wire() | {"period": None}
 
 
 def overview(lift, prompt):
@@ -82,14 +83,13 @@ def written(lift, prompt, folder):
 # Each public call that takes a prompt, with what of its answer says which prompt it was.
 CALLS = {
     "Workspace.outcomes": lambda lift, one, _: list(lift.outcomes(one)["column"]),
-    "Workspace.prompt_id": lambda lift, one, _: lift.prompt_id(one),
     "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
-    "Workspace.prompt_insights": lambda lift, one, _: insights_view(lift, one),
+    "Views.prompt_insights": lambda lift, one, _: insights_view(lift, one),
     "Workspace.update_prompt": lambda lift, one, _: lift.update_prompt(one, description="Same").id,
-    "Workspace.top_issues": lambda lift, one, _: list(lift.top_issues(one)["prompt_id"]),
-    "Workspace.step_failures": lambda lift, one, _: list(lift.step_failures(one)["step"]),
-    "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
+    "Views.top_issues": lambda lift, one, _: list(lift.views.top_issues(one)["prompt_id"]),
+    "Views.step_failures": lambda lift, one, _: list(lift.views.step_failures(one)["step"]),
+    "Views.agent_insights": lambda lift, one, _: lift.views.agent_insights(one).to_wire() | {"period": None},
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
     "Labels.read": labelled,
@@ -135,7 +135,7 @@ def takes_a_prompt(function):
 def test_no_public_call_that_takes_a_prompt_is_missing_here():
     found = {
         f"{owner.__name__}.{name}"
-        for owner in (Workspace, Labels, Optimizations)
+        for owner in (Workspace, Labels, Optimizations, Views)
         for name, method in inspect.getmembers(owner, inspect.isfunction)
         if (name == "__call__" or not name.startswith("_")) and takes_a_prompt(method)
     }
@@ -187,7 +187,7 @@ def test_a_name_of_two_prompts_is_refused_with_their_ids(service, lift):
     assert all(one in str(refused.value) for one in ids)
     lift.client.prompts.update(ids[0], status="archived")
     with promptlift.connect(service.base_url, service.key) as fresh:
-        assert fresh.prompt_id(name) == ids[1]
+        assert id_of(fresh, name) == ids[1]
 
 
 def test_conversations_of_a_deleted_prompt_stay_readable_by_its_id(service, lift):
@@ -317,9 +317,9 @@ def test_names_are_believed_for_half_a_minute(monkeypatch):
         service.answer = lambda method, path, params, body: (
             service.page(rows, params, ()) if path == "/prompts" else whole(method, path, params, body)
         )
-        assert [lift.prompt_id("Support") for _ in range(3)] == ["p1"] * 3
+        assert [id_of(lift, "Support") for _ in range(3)] == ["p1"] * 3
         assert len(service.seen) == 1
         rows.append({"id": "p2", "name": "Support", "status": "active"})
         monkeypatch.setattr(prompt_names, "_FRESH", 0.0)
         with pytest.raises(ConfigError, match="2 prompts have the name"):
-            lift.prompt_id("Support")
+            id_of(lift, "Support")

@@ -276,7 +276,7 @@ def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
     more = " and others" if len(near) == _MOST_LISTED < len(present) else ""
     raise ValueError(
         f"The table has no row of prompt {asked}. Tables identify prompts by id, and this one has: "
-        f"{', '.join(map(repr, near))}{more}. lift.prompt_id(name) returns the id of a name."
+        f"{', '.join(map(repr, near))}{more}. lift.prompts() lists the prompts with both."
     )
 
 

@@ -23,7 +23,7 @@ def top_issues(table: Any, *, top: int | None = 10) -> pd.DataFrame:
     Parameters
     ----------
     table
-        As ``lift.top_issues(prompt_id)`` gives it.
+        As ``lift.views.top_issues(prompt_id)`` gives it.
     top
         How many rows to keep; ``None`` keeps all.
 
@@ -57,7 +57,7 @@ def step_failures(table: Any, *, top: int | None = 10) -> pd.DataFrame:
     Parameters
     ----------
     table
-        As ``lift.step_failures(prompt_id)`` gives it.
+        As ``lift.views.step_failures(prompt_id)`` gives it.
     top
         How many rows to keep; ``None`` keeps all.
 
@@ -105,7 +105,7 @@ def fleet(table: Any, *, top: int | None = 20) -> pd.DataFrame:
     Parameters
     ----------
     table
-        As ``lift.fleet()`` gives it.
+        As ``lift.views.fleet()`` gives it.
     top
         How many rows to keep; ``None`` keeps all.
 

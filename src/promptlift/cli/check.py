@@ -68,12 +68,13 @@ def check(
     from promptlift.analysis.reading import basis_of  # noqa: PLC0415  tables take their time to load
     from promptlift.report.period import window_of  # noqa: PLC0415
     from promptlift.workspace import NothingMatchesWarning  # noqa: PLC0415
+    from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415
 
     window = window_of(period_of(period), datetime.now(UTC))
     findings = []
     with open_service(base_url, data) as lift, warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingMatchesWarning)  # the line shows it
-        found = lift.prompt_id(prompt)
+        found = id_of(lift, prompt)
         if against is not None:
             newer = _live(lift, found) if _VERSION.fullmatch(against) else prompt
             comparison = _compared(lift, found, newer, against, since=window.start, until=window.end)

@@ -223,9 +223,11 @@ def set_text(
     data: Data = None,
 ) -> None:
     """Set the text of a prompt from a file, byte for byte, as a new version that is live immediately."""
+    from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415
+
     text = _read_text(file)
     with open_service(base_url, data) as lift:
-        prompt = lift.client.prompts.get(lift.prompt_id(name))
+        prompt = lift.client.prompts.get(id_of(lift, name))
         if prompt.content == text and prompt.content_known is not False:
             _print(f"{prompt.name!r} has this text already.")
             return

@@ -43,12 +43,13 @@ def report(
     from promptlift.report import write  # noqa: PLC0415  drawing takes its time to load
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
+    from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415
 
     days = period_of(period)
     renderer_for(out)
     read_logo(logo)
     with open_service(base_url, data) as lift:
-        ids = [lift.prompt_id(name) for name in prompts]
+        ids = [id_of(lift, name) for name in prompts]
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
             write(

@@ -292,8 +292,9 @@ _CALLS: Final = {
     "verdicts": "lift.judges.verdicts(judge)",
     "deliveries": "lift.webhooks.deliveries(webhook_id)",
     "versions": "lift.versions(prompt_id)",
-    "top_issues": "lift.top_issues(prompt_id)",
-    "step_failures": "lift.step_failures(prompt_id)",
+    "top_issues": "lift.views.top_issues(prompt_id)",
+    "step_failures": "lift.views.step_failures(prompt_id)",
+    "fleet": "lift.views.fleet()",
 }
 
 

@@ -104,7 +104,9 @@ def wait_for_insights(
     """
     from tqdm.auto import tqdm  # noqa: PLC0415  only a wait needs it
 
-    wanted = [lift.prompt_id(one) for one in prompt_ids]
+    from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415
+
+    wanted = [id_of(lift, one) for one in prompt_ids]
     deadline = time.monotonic() + patience
     known = 0
     with tqdm(desc="insights", unit=" conversations", disable=not progress, leave=False) as bar:

@@ -90,12 +90,12 @@ def prompt_overview(
         raise ValueError(
             "Name the prompt, by its name or id: plots.prompt_overview(lift, 'Support assistant')."
         )
-    if prompt_id is not None and not table and hasattr(source, "prompt_id"):
-        prompt_id = source.prompt_id(prompt_id)
     if not rows:
         if table:
             raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        return _page_of_aggregates(_headed(source, prompt_id, title), source.prompt_insights(prompt_id), top)
+        return _page_of_aggregates(
+            _headed(source, prompt_id, title), source.views.prompt_insights(prompt_id), top
+        )
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -129,8 +129,8 @@ def _page_of_aggregates(name: str, view: Any, top: int, *notes: str) -> Figure:
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
     view = (
-        source.prompt_insights(prompt_id, "all")
-        if _in_notebook() and hasattr(source, "prompt_insights")
+        source.views.prompt_insights(prompt_id, "all")
+        if _in_notebook() and hasattr(source, "views")
         else None
     )
     if view is None or view.summary.total_conversations < PREVIEW_FROM:
@@ -162,10 +162,11 @@ def _of_prompt(table: Any, prompt_id: str | None) -> Any:
 
 
 def _name(source: Any, prompt_id: str | None) -> str:
-    name = None
-    if prompt_id is not None and hasattr(source, "client"):
-        name = source.client.prompts.get(prompt_id).name
-    return theme.plain(name or prompt_id or "All conversations", 54)
+    name = prompt_id
+    if prompt_id is not None and hasattr(source, "prompts"):
+        listed = source.prompts()
+        name = dict(zip(listed["prompt_id"], listed["name"], strict=True)).get(prompt_id, prompt_id)
+    return theme.plain(name or "All conversations", 54)
 
 
 def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:

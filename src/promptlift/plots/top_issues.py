@@ -25,7 +25,7 @@ def top_issues(
     Parameters
     ----------
     table
-        The table of ``lift.top_issues(prompt_id)``, or the result of ``analysis.top_issues``.
+        The table of ``lift.views.top_issues(prompt_id)``, or the result of ``analysis.top_issues``.
     top
         As for ``analysis.top_issues``.
     title

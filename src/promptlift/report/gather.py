@@ -24,6 +24,7 @@ from promptlift.report.document import Column
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
 from promptlift.words.names import distinct_lines
+from promptlift.workspace.prompt_names import id_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -164,7 +165,7 @@ def gather(
         content_of = _table_contents(source)
         read = [source]
     else:
-        ids = list(dict.fromkeys(None if one is None else source.prompt_id(one) for one in ids))
+        ids = list(dict.fromkeys(None if one is None else id_of(source, one) for one in ids))
         known = _known_prompts(source, ids)
         frames = [source.conversations(prompt_id=one, insights=True, content=False) for one in ids]
         content_of = _service_contents(source)

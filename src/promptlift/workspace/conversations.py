@@ -61,27 +61,6 @@ class ConversationTables(Pulling):
         """
         return self._table("prompts", self._names.read)
 
-    def prompt_id(self, prompt: str) -> str:
-        """Return the id of a prompt. The methods of the workspace take names as well.
-
-        Parameters
-        ----------
-        prompt
-            A name or an id. An archived prompt counts only when no other has the name.
-
-        Raises
-        ------
-        NotFound
-            When there is no such prompt; the message has near names.
-        ConfigError
-            When several prompts have the name; the message lists their ids.
-
-        Examples
-        --------
-        >>> lift.client.prompts.update(lift.prompt_id("Support assistant"), content="…")  # doctest: +SKIP
-        """
-        return self._names.known_id(prompt)
-
     def conversations(
         self,
         prompt_id: str | Sequence[str] | None = None,

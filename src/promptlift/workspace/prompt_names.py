@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from promptlift.client.transport import Transport
+    from promptlift.workspace.session import Session
 
     Row = dict[str, Any]
 
@@ -307,6 +308,11 @@ class PromptNames:
         except NotFound:
             return False
         return any(link_of(row) == prompt_id for row in list_page(data, Call(call.method, call.path)).rows)
+
+
+def id_of(lift: Session, prompt: str) -> str:
+    """Return the id of the prompt that a name or an id means, as :meth:`PromptNames.known_id` does."""
+    return lift._names.known_id(prompt)  # noqa: SLF001 - of the workspace
 
 
 def labels_of_rows(rows: Iterable[Row]) -> dict[str, str]:
