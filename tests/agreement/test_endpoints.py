@@ -127,6 +127,7 @@ def test_list_prompts_with_their_completion(wire, client, root, judged):
     assert some["rate"] == pytest.approx(100 * some["completed"] / 3)
     assert status is None or some["rate"] == status["metrics"]["taskCompletionRate"]
     assert some["rateLow"] < some["rate"] < some["rateHigh"]
+    assert (some["basis"], nothing["basis"]) == ("words", None)
     assert [week["from"] for week in some["weeks"]] == [week["from"] for week in nothing["weeks"]]
     assert len(some["weeks"]) == 8
     assert [week["judged"] for week in some["weeks"]] == [0] * 7 + [3]

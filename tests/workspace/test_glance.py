@@ -13,7 +13,7 @@ from IPython.core.formatters import DisplayFormatter
 
 import promptlift
 from promptlift.local import wait_for_insights
-from support.foreign_service import KEY, ForeignService, hang_up
+from support.foreign_service import KEY, ForeignService
 from support.hostile import ONE_OF_EACH, name_of
 from support.report_page import Page
 from support.request_log import requests_of
@@ -91,10 +91,13 @@ def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
         assert all("There are no prompts yet." in said for said in (text, html))
         assert "promptlift import" in text
         first = named_calls(text)
-        assert len(first) == 3
+        assert first == [
+            'lift.import_files("export.jsonl", prompt="Support assistant")',
+            "promptlift.local.log_samples(lift)  # or sample conversations",
+        ]
         for call in first:
             exec(call, {"lift": lift, "promptlift": promptlift})
-        assert lift.prompts()["name"].tolist()[-1] == "Support assistant"
+        assert "Support assistant" in set(lift.prompts()["name"])
         assert len(lift.conversations("Support assistant")) == 60
         # Other calls now, whether insights are derived already or not.
         again = named_calls(shown(lift)[0])
@@ -111,13 +114,14 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
     assert rows[0] == "Support v1 3 67% (21% to 94%) 3 ·····█▁█"
     assert rows[1].startswith("Support v2 2 ")
     assert "none judged yet" in rows[2]
-    for said in ("a word list, which counts words", "Optimizations: none is running."):
+    for said in ("Judged by a word list, which counts words and cannot tell which prompt is better.",):
         assert said in text
         assert said in html
     calls = named_calls(text)
+    # A word list cannot compare: the logs may say more.
     assert calls == [
         "df = lift.conversations('Support v1', insights=True)",
-        "lift.compare('Support v1', 'Support v2')",
+        "lift.outcomes('Support v1')",
         "lift.this_week('Support v1')",
     ]
     for call in calls:
@@ -127,14 +131,14 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
 
 
 @pytest.mark.slow
-def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):
+def test_a_cell_costs_one_request_and_a_repr_soon_after_none(filled):
     with requests_of(filled) as made:
         shown(filled)
-        assert sorted(made) == ["GET /conversations", "GET /optimizations", "GET /prompts"]
+        assert made == ["GET /prompts"]
         repr(filled)
-        assert len(made) == 3
+        assert len(made) == 1
         shown(filled)
-        assert len(made) == 6
+        assert len(made) == 2
 
 
 @pytest.mark.slow
@@ -142,22 +146,61 @@ def test_a_running_optimization_is_named_with_the_call_that_watches_it(filled):
     begun = filled.optimize("Support v2", rehearsal_seconds=600, wait=False)
     try:
         text, _ = shown(filled)
-        assert re.search(r"Optimizations: Support v2 \((running|queued), ", text)
+        assert "Being optimized: Support v2." in text
         assert f"promptlift.widgets.OptimizationMonitor(lift, '{begun.id}')" in text
     finally:
         begun.stop("seen")
 
 
+def log_on(lift, prompt, *days):
+    """Log a conversation on each day, with its outcome."""
+    if prompt not in set(lift.prompts()["name"]):
+        lift.create_prompt(prompt, "You help.", llm_model="gpt-4o", outcome="solved")
+    told = [
+        {
+            "messages": [{"role": "user", "content": f"Hello {number}", "timestamp": f"{day}T00:00:00Z"}],
+            "metadata": {"solved": True},
+        }
+        for number, day in enumerate(days)
+    ]
+    assert not lift.log(told, prompt_id=prompt).failed
+    wait_for_insights(lift, [prompt], progress=False)
+
+
+@pytest.mark.slow
+def test_only_prompts_that_share_text_are_compared(tmp_path):
+    texts = {
+        "Airline": "You book flights for customers of an airline.\nNever promise a refund.",
+        "Shop": "Sell shoes. Be brief, and ask for the size first of all.",
+        "Shop 2": "Sell shoes. Be brief, and ask for the size first. Then for the colour.",
+    }
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    with promptlift.local(tmp_path, progress=False) as lift:
+        for name in ("Airline", "Shop"):
+            lift.create_prompt(name, texts[name], llm_model="gpt-4o", outcome="solved")
+            log_on(lift, name, today, today)
+        text, _ = shown(lift)
+        assert "Judged by the logs themselves" in text
+        assert named_calls(text) == [
+            "df = lift.conversations('Shop', insights=True)",
+            "promptlift.plots.prompt_overview(lift, 'Shop')",
+        ]
+        lift.create_prompt("Shop 2", texts["Shop 2"], llm_model="gpt-4o", outcome="solved")
+        log_on(lift, "Shop 2", today)
+        assert "lift.compare('Shop', 'Shop 2')" in named_calls(shown(lift)[0])
+
+
 @pytest.mark.slow
 def test_old_data_are_compared_up_to_their_end_and_prompts_of_one_name_have_their_ids_in_the_calls(tmp_path):
     with promptlift.local(tmp_path, progress=False) as lift:
-        lift.create_prompt("Old", "You help.", llm_model="gpt-4o")
-        told = {"role": "user", "content": "Thanks, that worked!", "timestamp": "2025-03-09T12:00:00Z"}
-        lift.log([{"messages": [told]}], prompt_id="Old")
-        wait_for_insights(lift, ["Old"], progress=False)
+        log_on(lift, "Old", "2025-03-09", "2025-03-01")
         text, _ = shown(lift)
         assert "8 weeks to 9 Mar 2025" in text
         assert "lift.this_week('Old', until='2025-03-10')" in text
+        log_on(lift, "Older", "2024-01-01")
+        text, html = shown(lift)
+        assert re.search(r"Older +1 .* all of them earlier$", text, re.MULTILINE)
+        assert "all of them earlier" in html
         twin = lift.client.prompts.create(name="Old", content="c", llm_model="gpt-4o").id
         text, _ = shown(lift)
         assert text.count("Old (prm_") == 2
@@ -166,43 +209,20 @@ def test_old_data_are_compared_up_to_their_end_and_prompts_of_one_name_have_thei
 
 
 @pytest.mark.parametrize("scheme", ["prompt", "agent"])
-def test_another_service_costs_a_request_more_for_each_of_five_prompts_at_most(scheme):
-    counts = {
-        "totalConversations": 7,
-        "completedConversations": 5,
-        "abandonedConversations": 2,
-        "completionRate": 71.4,
-    }
-    rates = {
-        "taskCompletion": {"rate": 80.0, "trend": "+1%"},
-        "sentiment": {"average": 0.1, "distribution": {}},
-    }
-    view = {"promptId": "p", "period": {}, "summary": counts, "metrics": rates}
-
-    def fault(_method, path, _count):
-        if path == f"/{scheme}s":
-            rows = [
-                {"id": f"p{n}", "name": f"Prompt {n}", "content": "", "status": "active"} for n in range(8)
-            ]
-            answer = {"data": rows, "pagination": {"total": 8, "limit": 100, "offset": 0}}
-            return lambda handler: service.send(handler, 200, answer)
-        if path.endswith("/insights"):
-            return lambda handler: service.send(handler, 200, view)
-        if path == "/optimizations":
-            row = {"id": "o1", f"{scheme}Id": "p2", "status": "running"}
-            return lambda handler: service.send(handler, 200, {"data": [row]})
-        return None
-
-    with ForeignService(fault=fault) as service:
-        service.fill(2)
+def test_another_service_costs_one_request_too_and_what_it_does_not_say_is_not_known(scheme):
+    rows = [{"id": f"p{n}", "name": f"Prompt {n}", "content": "", "status": "active"} for n in range(12)]
+    answer = {"data": rows, "pagination": {"total": 12, "limit": 100, "offset": 0}}
+    with ForeignService() as service:
+        service.fault = lambda *_: lambda handler: service.send(handler, 200, answer)
         with workspace_on(service, scheme) as lift:
             text, html = shown(lift)
-            assert len(service.seen) == 3 + 5
-    assert "80%, without an interval" in text
-    assert "3 more of 8 prompts: lift.prompts() has all." in text
-    assert "Judge: the service does not say who." in text
-    assert "Optimizations: Prompt 2 (running)." in text
-    assert html.count("80%, without an interval") == 5
+            assert [path for _, path, _ in service.seen] == [f"/{scheme}s"]
+    assert "2 more of 12 prompts: lift.prompts() has all." in text
+    assert text.count("not known") == html.count("not known") == 20
+    assert named_calls(text) == [
+        "df = lift.conversations('Prompt 0', insights=True)",
+        "promptlift.plots.prompt_overview(lift, 'Prompt 0')",
+    ]
 
 
 def drops(release):
@@ -232,20 +252,11 @@ def test_a_service_that_does_not_answer_in_time_is_said_to_be_out_of_reach():
     assert "Next:" not in text
 
 
-@pytest.mark.slow
-def test_a_part_that_does_not_come_does_not_hide_the_rest_and_a_wrong_key_is_said():
-    def fault(_method, path, _count):
-        return hang_up if path == "/optimizations" else None
-
-    with ForeignService(fault=fault) as service, workspace_on(service) as lift:
-        service.fill(2)
-        text, _ = in_time(lambda: shown(lift))
-    assert "Optimizations: could not be read." in text
-    assert "prompt_id='n')" in text
+def test_a_wrong_key_is_said():
     with ForeignService() as service, promptlift.connect(service.base_url, "another-key") as lift:
         text, html = shown(lift)
-        assert "The API key is invalid" in text
-        assert "another-key" not in text + html
+    assert "The API key is invalid" in text
+    assert "another-key" not in text + html
 
 
 ODD = [
@@ -283,12 +294,14 @@ def test_an_answer_of_any_shape_breaks_no_cell():
 
 @pytest.mark.parametrize("payload", ONE_OF_EACH, ids=name_of)
 def test_a_hostile_name_is_text(payload):
-    """Of prompts, of the judge, and of what an optimization says of itself."""
+    """Of prompts, of what verdicts rest on, and of optimizations."""
     completion = {
         **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), 1),
         "rate": 100.0,
         "rateLow": 20.0,
         "rateHigh": 100.0,
+        "basis": payload,
+        "optimizing": [payload or "o"],
         "weeks": [{"from": "2026-01-01T00:00:00Z", "judged": 1, "completed": 1}],
     }
     row = {
@@ -296,7 +309,6 @@ def test_a_hostile_name_is_text(payload):
         "id": payload or "p",
         "status": "running",
         "completion": completion,
-        "insights": {"analyser": payload},
     }
     answer = {"data": [row], "pagination": {"total": 1}}
     with ForeignService() as service:

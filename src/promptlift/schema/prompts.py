@@ -55,6 +55,10 @@ class PromptCompletion(ApiModel):
     """Lower end of its 95 % interval, by Wilson's method."""
     rate_high: float | None
     """Upper end of it."""
+    basis: str | None = None
+    """The basis of the verdicts, the weakest of several; ``None`` if there are none."""
+    optimizing: list[str] = Field(default_factory=list)
+    """Ids of the prompt's queued and running optimizations."""
     weeks: list[CompletionOfWeek]
     """The last eight periods of seven days, oldest first. They are the same for all prompts of a page and end with the day of the latest conversation of any of them. None if there are no conversations."""
 

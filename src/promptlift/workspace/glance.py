@@ -1,39 +1,39 @@
-"""What an account holds, at a glance: few requests, and a bounded time whatever the service does."""
+"""What an account holds, at a glance: one request, and a bounded time whatever the service does."""
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.pages import list_page
-from promptlift.client.reads.quick import ask_quickly
-from promptlift.client.transport import Call
-from promptlift.errors import ApiError
+from promptlift.client.retry import RetryPolicy
+from promptlift.client.transport import Call, Task
+from promptlift.client.worker_pool import WorkerPool
+from promptlift.errors import ConnectionFailed
 from promptlift.schema import endpoints
-from promptlift.schema.insights import PromptInsightsView
-from promptlift.schema.naming import link_of
 from promptlift.schema.prompts import PromptCompletion
 from promptlift.workspace.prompt_names import labels_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from promptlift.client.connection import Connection
     from promptlift.client.transport import Transport
 
     Row = dict[str, Any]
 
 # A cell that shows a workspace waits no longer than this for its service.
 _SECONDS: Final = 3.0
+# Enough for a connection lost while idle; a service that is down is reported.
+_RETRIES: Final = RetryPolicy(timeout=0.5, first_timeout=0.5, rate_timeout=0.5)
 _SHOWN: Final = 10
-# Prompts of a service whose list has no completion: each of them costs a request.
-_VIEWED: Final = 5
 # A person types the id of a prompt with a longer name.
 _TYPED: Final = 80
-_ACTIVE: Final = ("running", "queued")
-_COMPLETION: Final = ("conversations", "judged", "rate", "rate_low", "rate_high")
+_COMPLETION: Final = ("conversations", "judged", "rate", "rate_low", "rate_high", "basis")
 _WEEK: Final = timedelta(days=7)
+# Two texts with as many words in a row in common are versions of one.
+_RUN_OF_WORDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +48,40 @@ class PromptGlance:
         What the methods of a workspace take: its name, or its id where another prompt has the name or nobody can type it.
     place
         Its place in the list of prompts, which is newest first.
+    text
+        Its text; empty where it is not known.
     without_insights
         Conversations that have no insights, or not yet.
     judged
         Ended conversations with insights, of which ``rate`` percent completed their task.
+    basis
+        What these verdicts rest on.
     weeks
         Judged and completed conversations of each of the last weeks, the oldest first.
+    weeks_end
+        The day after the last of them; the weeks of all prompts are the same.
+    optimizing
+        Ids of its optimizations that are running or queued.
     """
 
     label: str
     reference: str
     place: int
+    text: str = ""
     conversations: int | None = None
     without_insights: int | None = None
     judged: int | None = None
     rate: float | None = None
     rate_low: float | None = None
     rate_high: float | None = None
+    basis: str | None = None
     weeks: tuple[tuple[int, int], ...] = ()
+    weeks_end: date | None = None
+    optimizing: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class ActiveOptimization:
-    """An optimization that runs or waits."""
-
-    optimization_id: str
-    label: str
-    status: str
-    mode: str | None = None
+    def shares_text_with(self, other: PromptGlance) -> bool:
+        """Return whether the texts of two prompts have words in common, as versions of one prompt do."""
+        return bool(_runs(self.text) & _runs(other.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +101,9 @@ class Glance:
     listed
         Prompts that were looked at: the newest hundred at most.
     weeks_end
-        The day after the last of the weeks.
-    judge
-        Who derived the newest insights; None where nobody did, or the service does not say.
-    optimizations
-        Those that run or wait; None where they could not be read.
+        The day after the last of their weeks.
+    optimizing
+        Ids of the optimizations that are running or queued, each with the label of its prompt.
     """
 
     place: str
@@ -108,8 +112,7 @@ class Glance:
     prompt_count: int = 0
     listed: int = 0
     weeks_end: date | None = None
-    judge: str | None = None
-    optimizations: tuple[ActiveOptimization, ...] | None = ()
+    optimizing: tuple[tuple[str, str], ...] = ()
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -117,9 +120,18 @@ class Glance:
         """Conversations of the prompts that are shown."""
         return sum(one.conversations or 0 for one in self.prompts)
 
+    def comparable(self) -> tuple[PromptGlance, PromptGlance] | None:
+        """Return the two judged prompts to compare first, the older one first; ``None`` where no two share any text."""
+        judged = [one for one in self.prompts if one.rate is not None]
+        for one, other in itertools.combinations(judged, 2):
+            if one.shares_text_with(other):
+                # The list is newest first.
+                return (other, one) if one.place < other.place else (one, other)
+        return None
+
 
 def take_glance(transport: Transport, place: str) -> Glance:
-    """Look at an account: three requests, and up to five more where the list of prompts has no completion.
+    """Look at an account in one request.
 
     Parameters
     ----------
@@ -131,105 +143,60 @@ def take_glance(transport: Transport, place: str) -> Glance:
     ApiError
         When the prompts cannot be read. A malformed answer may raise any other error.
     """
-    until = time.monotonic() + _SECONDS
-    scheme = transport.config.scheme
-    calls = [
-        Call.to(endpoints.PROMPTS_LIST, scheme, query={"limit": 100, "include_completion": True}),
-        Call.to(endpoints.OPTIMIZATIONS_LIST, scheme, query={"limit": 100}),
-        Call.to(
-            endpoints.CONVERSATIONS_LIST,
-            scheme,
-            query={"limit": 1, "has_insights": True, "include_insights": True},
-        ),
-    ]
-    listed, optimizations, newest = ask_quickly(transport, calls, until=until)
-    if isinstance(listed, ApiError):
-        raise listed
-    page = list_page(listed, calls[0])
+    query = {"limit": 100, "include_completion": True}
+    call = Call.to(endpoints.PROMPTS_LIST, transport.config.scheme, query=query)
+    page = list_page(_ask(transport, call), call)
     labels = labels_of_rows(page.rows)
-    prompts, weeks_end = _prompts(transport, page.rows, labels, until)
+    prompts = [_prompt(row, labels, number) for number, row in enumerate(page.rows)]
     return Glance(
         place,
         prompts=tuple(sorted(prompts, key=lambda one: -(one.conversations or 0))[:_SHOWN]),
         prompt_count=page.total,
         listed=len(page.rows),
-        weeks_end=weeks_end,
-        judge=_judge(newest),
-        optimizations=_active(optimizations, labels),
+        weeks_end=next((one.weeks_end for one in prompts if one.weeks_end), None),
+        optimizing=tuple((one, prompt.label) for prompt in prompts for one in prompt.optimizing),
     )
 
 
-def _prompts(
-    transport: Transport, rows: Sequence[Row], labels: dict[str, str], until: float
-) -> tuple[list[PromptGlance], date | None]:
-    """Return the prompts, and the day after the last of their weeks."""
-    if not any(isinstance(row.get("completion"), dict) for row in rows):
-        return _viewed(transport, rows, labels, until), None
-    found, ends = [], None
-    for place, row in enumerate(rows):
-        completion = PromptCompletion.from_wire(row["completion"])
-        if completion.weeks:
-            ends = completion.weeks[-1].from_ + _WEEK
-        found.append(
-            PromptGlance(
-                *_named(row, labels),
-                place,
-                without_insights=completion.conversations - completion.with_insights,
-                **{name: getattr(completion, name) for name in _COMPLETION},
-                weeks=tuple((week.judged, week.completed) for week in completion.weeks),
-            )
+def _ask(transport: Transport, call: Call) -> Any:
+    """Send a call, and return its answer in bounded time, whatever the network does."""
+
+    def work(call: Call, connection: Connection) -> Any:
+        return transport.send(call, task, connection=connection).data
+
+    task = Task(policy=_RETRIES)
+    with WorkerPool(transport, work, task=task, threads=1) as pool:
+        pool.submit(call)
+        for _, data, error in pool.results(until=time.monotonic() + _SECONDS):
+            if error is not None:
+                raise error
+            return data
+        raise ConnectionFailed(
+            f"No answer from {transport.config.base_url} in time. Try again, or check whether the service runs",
+            request=call.label,
         )
-    return found, None if ends is None else ends.date()
 
 
-def _viewed(
-    transport: Transport, rows: Sequence[Row], labels: dict[str, str], until: float
-) -> list[PromptGlance]:
-    """Read the views of the newest prompts. What a view does not say (the number that a rate is of) is not known."""
-    scheme = transport.config.scheme
-    endpoint = endpoints.PROMPTS_INSIGHTS if scheme.name == "prompt" else endpoints.AGENTS_INSIGHTS
-    calls = [Call.to(endpoint, scheme, row["id"], query={"days": "all"}) for row in rows[:_VIEWED]]
-    found = []
-    for place, data in enumerate(ask_quickly(transport, calls, until=until)):
-        known: dict[str, Any] = {}
-        if not isinstance(data, ApiError):
-            view = PromptInsightsView.from_wire(data)
-            known = {
-                "conversations": view.summary.total_conversations,
-                "rate": view.metrics.task_completion.rate,
-            }
-        found.append(PromptGlance(*_named(rows[place], labels), place, **known))
-    return found
-
-
-def _named(row: Row, labels: dict[str, str]) -> tuple[str, str]:
-    """Return label and reference of a prompt."""
+def _prompt(row: Row, labels: dict[str, str], place: int) -> PromptGlance:
     prompt_id: str = row["id"]
     label = labels.get(prompt_id, prompt_id)
     can_be_typed = label == row.get("name") and label.isprintable() and len(label) <= _TYPED
-    return label, label if can_be_typed else prompt_id
+    content = row.get("content") if row.get("contentKnown") is not False else None
+    text = content if isinstance(content, str) else ""
+    known: dict[str, Any] = {}
+    if isinstance(row.get("completion"), dict):
+        completion = PromptCompletion.from_wire(row["completion"])
+        known = {name: getattr(completion, name) for name in _COMPLETION}
+        known["without_insights"] = completion.conversations - completion.with_insights
+        known["weeks"] = tuple((week.judged, week.completed) for week in completion.weeks)
+        known["weeks_end"] = (completion.weeks[-1].from_ + _WEEK).date() if completion.weeks else None
+        known["optimizing"] = tuple(completion.optimizing)
+    return PromptGlance(label, label if can_be_typed else prompt_id, place, text, **known)
 
 
-def _judge(answer: Any) -> str | None:
-    """Return who judged the newest insights: ``outcome`` where the log itself says how the conversation ended."""
-    rows = answer.get("data") if isinstance(answer, dict) else None
-    newest = rows[0] if isinstance(rows, list) and rows else None
-    insights = newest.get("insights") if isinstance(newest, dict) else None
-    judge = insights.get("analyser") if isinstance(insights, dict) else None
-    if isinstance(insights, dict) and insights.get("basis") == "outcome":
-        judge = "outcome"
-    return judge if isinstance(judge, str) else None
-
-
-def _active(answer: Any, labels: dict[str, str]) -> tuple[ActiveOptimization, ...] | None:
-    # The specification's list has neither pages nor a total.
-    rows = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(rows, list):
-        return None
-    return tuple(
-        ActiveOptimization(
-            str(row["id"]), labels.get(link_of(row), str(link_of(row))), row["status"], row.get("mode")
-        )
-        for row in rows
-        if isinstance(row, dict) and row.get("status") in _ACTIVE and row.get("id")
-    )
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Return all runs of so many words of a text; a shorter text is one."""
+    words = text.split()
+    return {
+        tuple(words[start : start + _RUN_OF_WORDS]) for start in range(max(1, len(words) - _RUN_OF_WORDS + 1))
+    } - {()}

@@ -24,9 +24,17 @@ _NAME_WIDTH: Final = 48
 _CALL_WIDTH: Final = 400
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _NO_BAR: Final = "·"
-_EXPORT: Final = 'promptlift.transcripts.read("export.jsonl")'
-_LEXICON: Final = "lexicon"
-_MODEL: Final = "llm:"
+_OLDER: Final = "all of them earlier"
+_EXPORT: Final = '"export.jsonl"'
+_WORDS: Final = "words"
+_JUDGES: Final = {
+    "outcome": "the logs themselves, which say how conversations ended",
+    "label": "people",
+    "model": "a language model",
+    "learned": "a judge that learned from labels",
+    _WORDS: "a word list, which counts words and cannot tell which prompt is better",
+}
+_UNSAID: Final = "a judge that the service does not name"
 # A week before this the data end in the past: "this week" would be empty.
 _RECENT: Final = timedelta(days=6)
 
@@ -85,7 +93,7 @@ def as_html(glance: Glance) -> str:
 
 
 def next_calls(glance: Glance) -> list[str]:
-    """Return the three calls that come next for an account like this."""
+    """Return the calls that come next for an account like this, three at most."""
     return [shorten(call, _CALL_WIDTH)[0] for call in _calls(glance)][:_CALLS]
 
 
@@ -93,32 +101,32 @@ def _calls(glance: Glance) -> Iterator[str]:
     if glance.problem:
         return
     if not glance.prompt_count:
-        yield 'lift.create_prompt("Support assistant", "You are …", llm_model="gpt-4o-mini")'
-        yield f'lift.log({_EXPORT}, prompt_id="Support assistant")'
+        yield f'lift.import_files({_EXPORT}, prompt="Support assistant")'
         yield "promptlift.local.log_samples(lift)  # or sample conversations"
         return
-    name = repr(glance.prompts[0].reference)
-    running = [one.optimization_id for one in glance.optimizations or ()]
-    active = [f"promptlift.widgets.OptimizationMonitor(lift, {one!r})" for one in running]
-    judged = [one for one in glance.prompts if one.rate is not None]
-    if not glance.conversations and not judged:
-        yield f"lift.log({_EXPORT}, prompt_id={name})"
+    first = glance.prompts[0]
+    name = repr(first.reference)
+    active = [f"promptlift.widgets.OptimizationMonitor(lift, {one!r})" for one, _ in glance.optimizing]
+    if first.conversations == 0:
+        yield f"lift.import_files({_EXPORT}, prompt={name})"
         yield from active[:1]
         yield f"lift.optimize({name})"
         yield f"lift.versions({name})"
         return
-    if not judged:
+    if first.rate is None and first.conversations is not None:
         yield f"promptlift.local.wait_for_insights(lift, [{name}])"
     yield f"df = lift.conversations({name}, insights=True)"
     yield from active[:1]
-    if len(judged) > 1:
-        # The list is newest first, so the newer of the two is compared with the older.
-        newer, older = sorted(judged[:2], key=lambda one: one.place)
-        yield f"lift.compare({older.reference!r}, {newer.reference!r})"
-    until = ""
-    if glance.weeks_end is not None and glance.weeks_end < glance.at.date() - _RECENT:
-        until = f", until={glance.weeks_end.isoformat()!r}"
-    yield f"lift.this_week({name}{until})"
+    pair = glance.comparable()
+    if first.basis == _WORDS:
+        yield f"lift.outcomes({name})"
+    elif pair is not None:
+        yield f"lift.compare({pair[0].reference!r}, {pair[1].reference!r})"
+    if all(judged for judged, _ in first.weeks[-2:]) and first.weeks:
+        until = ""
+        if glance.weeks_end is not None and glance.weeks_end < glance.at.date() - _RECENT:
+            until = f", until={glance.weeks_end.isoformat()!r}"
+        yield f"lift.this_week({name}{until})"
     yield f"promptlift.plots.prompt_overview(lift, {name})"
 
 
@@ -133,7 +141,7 @@ def _cells(one: PromptGlance) -> list[str]:
         "not known" if one.conversations is None else f"{one.conversations:,}",
         _rate(one),
         "" if one.judged is None else f"{one.judged:,}",
-        "".join(map(_bar, one.weeks)),
+        "".join(map(_bar, one.weeks)) if _has_weeks(one) else _OLDER * bool(one.judged),
     ]
 
 
@@ -148,6 +156,10 @@ def _rate(one: PromptGlance) -> str:
     return f"{shown}% ({low}% to {high}%)"
 
 
+def _has_weeks(one: PromptGlance) -> bool:
+    return any(judged for judged, _ in one.weeks)
+
+
 def _bar(week: tuple[int, int]) -> str:
     """Return a bar from 0 to 100 %, or a dot for a week without judged conversations."""
     judged, completed = week
@@ -156,8 +168,8 @@ def _bar(week: tuple[int, int]) -> str:
 
 def _sparkline(one: PromptGlance, end: date | None) -> object:
     """Return the bars, and what they say in words for those who point at them or cannot see them."""
-    if end is None:
-        return ""
+    if end is None or not _has_weeks(one):
+        return _OLDER * bool(one.judged)
     begins = [end - timedelta(weeks=ago) for ago in range(len(one.weeks), 0, -1)]
     words = [
         f"{_day(begin)}: {f'{completed:,} of {judged:,} completed' if judged else 'none judged'}"
@@ -182,30 +194,12 @@ def _said(glance: Glance) -> Iterator[str]:
     waiting = sum(one.without_insights or 0 for one in glance.prompts)
     if waiting:
         yield f"{waiting:,} of {glance.conversations:,} conversations have no insights, or not yet."
-    yield f"Judge: {_judge(glance)}."
-    yield f"Optimizations: {_optimizations(glance)}."
-
-
-def _judge(glance: Glance) -> str:
-    if glance.judge == "outcome":
-        return "the logs themselves, which say how conversations ended"
-    if glance.judge == _LEXICON:
-        return "a word list, which counts words and cannot tell which prompt is better"
-    if glance.judge is not None:
-        return one_line(glance.judge.removeprefix(_MODEL), _NAME_WIDTH)
-    judged = any(one.rate is not None for one in glance.prompts)
-    return "the service does not say who" if judged else "nothing is judged yet"
-
-
-def _optimizations(glance: Glance) -> str:
-    if glance.optimizations is None:
-        return "could not be read"
-    if not glance.optimizations:
-        return "none is running"
-    return "; ".join(
-        f"{one_line(one.label, _NAME_WIDTH)} ({', '.join(filter(None, (one.status, one_line(one.mode, 20))))})"
-        for one in glance.optimizations
-    )
+    if any(one.rate is not None for one in glance.prompts):
+        bases = dict.fromkeys(one.basis for one in glance.prompts if one.rate is not None)
+        yield f"Judged by {' and '.join(_JUDGES.get(one or '', _UNSAID) for one in bases)}."
+    if glance.optimizing:
+        names = dict.fromkeys(one_line(label, _NAME_WIDTH) for _, label in glance.optimizing)
+        yield f"Being optimized: {', '.join(names)}."
 
 
 def _aligned(row: list[str], widths: list[int]) -> str:

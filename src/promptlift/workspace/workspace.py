@@ -87,7 +87,7 @@ class Workspace(
     """The tables of one account, and ways to log, optimize and apply.
 
     In a cell it shows where the data are, the prompts with their completion, who judges, what is being optimized, and
-    what to call next.
+    what to call next, in one request.
 
     Every table has ``df.attrs["promptlift"]``: table, rows, total as the service gave it, filters, fetched_at, requests
     made, whether complete, who derived the insights (``analyser``), rows that were deleted meanwhile and left out, and warnings (unusable

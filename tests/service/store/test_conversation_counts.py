@@ -116,7 +116,7 @@ def assert_days_are_plain_queries(database, account, rows, since):
         scored = [row for row in mine if row.document is not None]
         judged = [row for row in scored if row.status != "in_progress" and row.task_completed is not None]
         completed = sum(row.task_completed for row in judged)
-        counts = found.get(prompt, aggregates.Completion(0, 0, 0, 0, {}))
+        counts = found.get(prompt, aggregates.Completion(0, 0, 0, 0, None, {}))
         assert (counts.total, counts.scored) == (len(mine), len(scored))
         assert (counts.judged, counts.completed) == (len(judged), completed)
         by_day = {}

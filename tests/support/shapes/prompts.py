@@ -26,6 +26,8 @@ PROMPT = {
 COMPLETION = {
     **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), count),
     **dict.fromkeys(("rate", "rateLow", "rateHigh"), maybe(number)),
+    "basis": maybe(text),
+    "optimizing": listed(text),
     "weeks": listed({"from": time, "judged": count, "completed": count}),
 }
 PROMPT_UPDATED = {"id": text, "name": text, "content": text, "updatedAt": time}

@@ -90,13 +90,7 @@ class Totals:
     @property
     def basis(self) -> Basis | None:
         """The basis of the verdicts, the weakest of several; ``None`` if there are none."""
-        counts: dict[Basis, int] = {
-            "outcome": self.by_outcome,
-            "learned": self.by_learned,
-            "words": self.by_words,
-        }
-        counts["model"] = self.judged - sum(counts.values())
-        return weakest(basis for basis, count in counts.items() if count)
+        return _basis(self.judged, self.by_outcome, self.by_learned, self.by_words)
 
     @property
     def analyser(self) -> str | None:
@@ -271,6 +265,7 @@ class Completion:
     scored: int
     judged: int
     completed: int
+    basis: Basis | None
     days: dict[int, tuple[int, int]]
 
 
@@ -292,10 +287,19 @@ def completion_by_day(
         since = {"since": last - (days - 1) * clock.DAY}
         for prompt_id, start, judged, completed in connection.execute(_DAYS, wanted | since):
             by_day.setdefault(prompt_id, {})[start] = (judged, completed)
-    return last, {
-        prompt_id: Completion(int(total), int(scored), int(judged), int(completed), by_day.get(prompt_id, {}))
-        for prompt_id, total, scored, judged, completed in connection.execute(_WHOLE, wanted)
-    }
+    found = {}
+    for prompt_id, *counts in connection.execute(_WHOLE, wanted):
+        total, scored, judged, completed, *by_basis = map(int, counts)
+        basis = _basis(judged, *by_basis)
+        found[prompt_id] = Completion(total, scored, judged, completed, basis, by_day.get(prompt_id, {}))
+    return last, found
+
+
+def _basis(judged: int, by_outcome: int, by_learned: int, by_words: int) -> Basis | None:
+    """Return the weakest basis of judged conversations; those of no other basis were judged by a model."""
+    counts: dict[Basis, int] = {"outcome": by_outcome, "learned": by_learned, "words": by_words}
+    counts["model"] = judged - sum(counts.values())
+    return weakest(basis for basis, count in counts.items() if count)
 
 
 def _bounds(since: int | None) -> dict[str, int]:
@@ -385,8 +389,10 @@ _WHOLE = (
         conversation_sums.c.prompt_id,
         func.sum(conversation_sums.c.total),
         func.sum(conversation_sums.c.positive + conversation_sums.c.neutral + conversation_sums.c.negative),
-        func.sum(conversation_sums.c.judged),
-        func.sum(conversation_sums.c.task_completed),
+        *(
+            func.sum(conversation_sums.c[name])
+            for name in ("judged", "task_completed", "by_outcome", "by_learned", "by_words")
+        ),
     )
     .where(*_OF_PROMPTS, conversation_sums.c.start == ALL_TIME)
     .group_by(conversation_sums.c.prompt_id)

@@ -82,6 +82,15 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
     )
 
 
+def open_by_prompt(connection: Connection, account_id: str) -> dict[str, list[str]]:
+    """Return the ids of the account's queued and running optimizations by prompt."""
+    statement = select(optimizations.c.prompt_id, optimizations.c.id).filter_by(account_id=account_id)
+    found: dict[str, list[str]] = {}
+    for prompt_id, one in connection.execute(statement.where(optimizations.c.status.in_(OPEN))):
+        found.setdefault(prompt_id, []).append(one)
+    return found
+
+
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> datetime | None:
     """Return when the last optimization of the prompt completed."""
     found: datetime | None = connection.scalar(

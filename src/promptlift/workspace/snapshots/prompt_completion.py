@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.frames.layouts import CONVERSATIONS, INSIGHT_VALUES
+from promptlift.schema.basis import weakest
 from promptlift.snapshot.columns import frame_of
 from promptlift.stats import wilson
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_NEEDED = ("prompt_id", "status", "has_insights", "task_completed", "started_at")
+_NEEDED = ("prompt_id", "status", "has_insights", "task_completed", "started_at", "basis")
 COLUMNS = tuple(column for column in (*CONVERSATIONS, *INSIGHT_VALUES) if column.name in _NEEDED)
 _WEEKS = 8
 
@@ -55,5 +56,6 @@ def _completion(rows: pd.DataFrame, starts: list[pd.Timestamp]) -> Row:
         "rate": done / n * 100 if n else None,
         "rateLow": low,
         "rateHigh": high,
+        "basis": weakest(judged["basis"].dropna().unique()),
         "weeks": weeks,
     }

@@ -46,11 +46,12 @@ def completion_views(
     last, counts = aggregates.completion_by_day(
         connection, account_id, prompt_ids, days=WEEKS * _DAYS, today=today
     )
-    nothing = aggregates.Completion(0, 0, 0, 0, {})
-    return {one: _view(counts.get(one, nothing), last) for one in prompt_ids}
+    nothing = aggregates.Completion(0, 0, 0, 0, None, {})
+    optimizing = optimizations.open_by_prompt(connection, account_id)
+    return {one: _view(counts.get(one, nothing), last, optimizing.get(one, [])) for one in prompt_ids}
 
 
-def _view(counts: aggregates.Completion, last: int | None) -> PromptCompletion:
+def _view(counts: aggregates.Completion, last: int | None, optimizing: list[str]) -> PromptCompletion:
     low, high = percent_interval(counts.completed, counts.judged)
     return PromptCompletion(
         conversations=counts.total,
@@ -60,6 +61,8 @@ def _view(counts: aggregates.Completion, last: int | None) -> PromptCompletion:
         rate=percent(counts.completed, counts.judged),
         rate_low=low,
         rate_high=high,
+        basis=counts.basis,
+        optimizing=optimizing,
         weeks=[] if last is None else [_week(counts, last, ago) for ago in range(WEEKS - 1, -1, -1)],
     )
 
