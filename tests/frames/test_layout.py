@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 OPTIONS = {"conversations": {"insights": True, "content": True}, "simulations": {"content": True}}
 PARTS = Path(__file__).with_name("layout.txt").read_text(encoding="utf-8").strip().split("\n\n")
+JUDGED = {
+    *(
+        "sentiment",
+        "sentiment_score",
+        "task_completed",
+        "quality",
+        "topics",
+        "summary",
+        "issues",
+        "insights_at",
+    ),
+    *("analyser", "basis", "completion_chance"),
+}
 LAYOUT = {part.splitlines()[0].strip("[]"): part.splitlines()[1:] for part in PARTS}
 
 
@@ -33,7 +46,17 @@ def test_a_table_has_its_columns_in_order_with_their_dtypes(name):
 
 
 def test_content_and_insights_are_added_only_when_asked_for():
+    judged = set(layout(frames.conversations_table([], insights=True)[0]))
+    assert judged == set(LAYOUT["conversations"]) - {"content: str"}
     plain = frames.conversations_table([])[0]
-    assert layout(plain) == LAYOUT["conversations"][:21]
-    assert layout(frames.conversations_table([], content=True)[0]) == LAYOUT["conversations"][:22]
+    unjudged = [line for line in LAYOUT["conversations"] if line.partition(":")[0] not in JUDGED]
+    assert layout(frames.conversations_table([], content=True)[0]) == unjudged
+    assert layout(plain) == [line for line in unjudged if line != "content: str"]
     assert layout(frames.simulations_table([])[0]) == LAYOUT["simulations"][:-1]
+
+
+def test_conversations_begin_with_what_one_looks_at_and_end_with_ids():
+    row = {"id": "c", "promptId": "p", "metadata": {"channel": "web"}}
+    columns = list(frames.conversations_table([row], insights=True)[0])
+    assert columns[:6] == ["prompt", "started_at", "status", "task_completed", "sentiment", "summary"]
+    assert columns[-4:] == ["metadata.channel", "conversation_id", "prompt_id", "source_id"]

@@ -42,6 +42,10 @@ def _content_last(columns: Columns) -> Columns:
     return tuple(sorted(columns, key=lambda column: column.name == "content"))
 
 
+def _named(columns: Columns, *names: str) -> Columns:
+    return tuple(column for name in names for column in columns if column.name == name)
+
+
 _PROMPT: Final = _column(
     "prompt",
     "The prompt's name; with the beginning of its id if two share the name, and with the version if the rows contain several.",
@@ -59,22 +63,27 @@ _CONVERSATION: Final = table_columns(
         _column("tokens", "Tokens that the model read and wrote; missing if either is unknown.", "integer", unit="tokens"),
     ),
     first=(
-        "conversation_id", "prompt_id", "prompt", "status", "has_insights", "created_at", "started_at",
-        "title", "n_turns", "duration_s", "tokens", "input_tokens", "output_tokens", "cost", "latency_ms",
-        "tool_calls", "tool_errors",
-        "sentiment", "sentiment_score", "task_completed", "quality", "topics", "summary", "issues", "insights_at",
+        "prompt", "started_at", "status", "task_completed", "sentiment", "summary", "title", "issues", "topics",
+        "n_turns", "duration_s", "cost", "latency_ms", "tokens", "quality", "sentiment_score", "input_tokens", "output_tokens",
+        "tool_calls", "tool_errors", "llm_model", "company_name", "content",
     ),
 )  # fmt: skip
-CONTENT: Final[Columns] = tuple(column for column in _CONVERSATION if column.name == "content")
+IDS: Final = ("conversation_id", "prompt_id", "source_id")
 INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if column.path[:1] == ("insights",))
-CONVERSATIONS: Final[Columns] = tuple(
-    column for column in _CONVERSATION if column not in (*CONTENT, *INSIGHT_VALUES)
-)
-_MENTIONED_IN: Final[Columns] = tuple(
-    column
-    for column in CONVERSATIONS
-    if column.name in ("conversation_id", "prompt", "prompt_id", "started_at")
-)
+
+
+def conversation_columns(*, insights: bool, content: bool) -> Columns:
+    """Return the columns of conversations: first what one looks at, ids last."""
+    wanted = (
+        column
+        for column in _CONVERSATION
+        if (content or column.name != "content") and (insights or column not in INSIGHT_VALUES)
+    )
+    return tuple(sorted(wanted, key=lambda column: column.name in IDS))
+
+
+CONVERSATIONS: Final = conversation_columns(insights=False, content=False)
+_MENTIONED_IN: Final = _named(CONVERSATIONS, "conversation_id", "prompt_id", "prompt", "started_at")
 ISSUES: Final[Columns] = (
     *_MENTIONED_IN,
     _column("kind", "The kind of issue, if the service has one; ours puts it in the title."),
@@ -199,7 +208,7 @@ _PROMPT_ID: Final = _column("prompt_id", "The prompt, or agent, that it belongs 
 # Name of a table to all columns that can be requested.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
-    "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
+    "conversations": conversation_columns(insights=True, content=True),
     "issues": ISSUES,
     "topics": TOPICS,
     "messages": MESSAGES,

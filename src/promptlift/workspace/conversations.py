@@ -95,14 +95,15 @@ class ConversationTables(Pulling):
         Returns
         -------
         DataFrame
-            conversation_id, prompt_id, prompt (the name; told apart where two prompts share it, or the rows know several
-            versions), status, has_insights, created_at, started_at, title, n_turns, duration_s, tokens, input_tokens,
-            output_tokens, cost, latency_ms, tool_calls, tool_errors, llm_model, company_name, source_id,
+            prompt (the name; told apart where two prompts share it, or the rows know several versions), started_at, status,
+            title, n_turns, duration_s, cost, latency_ms, tokens, input_tokens, output_tokens, tool_calls, tool_errors, llm_model,
+            company_name, has_insights,
             insights_error (why there are no insights, or not yet; ``attrs["promptlift"]["insights_errors"]`` counts
             the reasons; ``attrs["promptlift"]["agreement"]`` has the number of stored labels of a model or learned judge, the
-            lower end of its agreement with them, and that of the majority); with ``content`` also content; with ``insights`` also
-            sentiment, sentiment_score, task_completed, quality, topics, summary, issues, insights_at, analyser; last a column
-            ``metadata.…`` for each key of the metadata, typed if all its values have one type. Times are UTC.
+            lower end of its agreement with them, and that of the majority), created_at; with ``content`` also content; with
+            ``insights`` also task_completed, sentiment, summary, issues, topics (after the status), quality, sentiment_score,
+            insights_at, analyser, basis, completion_chance; then a column ``metadata.…`` for each key of the metadata, typed if all
+            its values have one type; last conversation_id, prompt_id, source_id. Times are UTC.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from promptlift.errors import TranscriptError
 from promptlift.frames.columns import InvalidCounts, Parts, build, series, values_of
 from promptlift.frames.conversations.contents import first_times, message_values, source_ids
 from promptlift.frames.conversations.metadata_columns import MetadataColumns
-from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, MESSAGES, TOPICS
+from promptlift.frames.layouts import IDS, ISSUES, MESSAGES, TOPICS, conversation_columns
 from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.insights import issue_record
@@ -75,11 +75,7 @@ class ConversationParts:
 
     def __init__(self, *, insights: bool, content: bool) -> None:
         self._insights, self._content = insights, content
-        self._columns = (
-            *CONVERSATIONS,
-            *(CONTENT if content else ()),
-            *(INSIGHT_VALUES if insights else ()),
-        )
+        self._columns = conversation_columns(insights=insights, content=content)
         self._metadata = MetadataColumns()
         self._parts = Parts(self._make)
 
@@ -94,7 +90,7 @@ class ConversationParts:
         if found:
             frame = pd.concat([frame, pd.DataFrame(found, copy=False)], axis=1)
         frame["prompt"] = conversation_prompts(frame, prompts)
-        return frame, counts
+        return ids_last(frame), counts
 
     def _make(self, rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
         invalid = InvalidCounts()
@@ -147,6 +143,11 @@ def with_content_facts(row: Row) -> Row:
         "metadata": facts.get("metadata"),
     }
     return {**said, **row}
+
+
+def ids_last(frame: pd.DataFrame) -> pd.DataFrame:
+    """Move the ids of conversations behind all other columns, those of metadata included."""
+    return frame[[*(name for name in frame if name not in IDS), *IDS]]
 
 
 def conversation_prompts(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, MESSAGES, VERDICTS
+from promptlift.frames.layouts import MESSAGES, VERDICTS, conversation_columns
 from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.session import frames, with_read_record
 
@@ -56,11 +56,7 @@ class SnapshotTables:
         filters: dict[str, Any],
     ) -> pd.DataFrame:
         """Return the table of conversations; ``filters`` are recorded on it."""
-        columns = (
-            *CONVERSATIONS,
-            *(CONTENT if details.content else ()),
-            *(INSIGHT_VALUES if details.insights else ()),
-        )
+        columns = conversation_columns(insights=details.insights, content=details.content)
         names = [column.name for column in columns if column.name not in ("prompt", "content")]
 
         keep = None if status is None else lambda rows: rows.filter(pc.equal(rows["status"], status))
@@ -74,7 +70,7 @@ class SnapshotTables:
             frame, self._labels_of(frame["prompt_id"].dropna().unique())
         )
         listed = len(frame)
-        return self._recorded(wanted.apply(frame), "conversations", filters, listed)
+        return self._recorded(wanted.apply(frames().ids_last(frame)), "conversations", filters, listed)
 
     def messages(self, prompt_id: str | None) -> pd.DataFrame:
         """Return the table of messages."""
