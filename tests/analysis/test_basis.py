@@ -11,6 +11,7 @@ import pytest
 from promptlift import analysis, plots
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
+from promptlift.analysis.what_else import what_else
 from promptlift.schema.basis import (
     BASES,
     UNTOLD,
@@ -69,9 +70,7 @@ def everything_said(table):
         line for one in (compared, scored, labelled, cut) for line in one.attrs["promptlift"]["sentences"]
     ]
     said.append(cut.attrs["promptlift"]["summary"])
-    said += analysis.what_else(table, by="prompt_id", variant="b", control="a").attrs["promptlift"][
-        "sentences"
-    ]
+    said += what_else(table, by="prompt_id", variant="b", control="a").attrs["promptlift"]["sentences"]
     for draw in (
         lambda: plots.compare(compared, title="auto"),
         lambda: plots.segments(cut, title="auto"),

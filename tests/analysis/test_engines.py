@@ -149,9 +149,6 @@ RUNS = {
         lambda t: analysis.topics(t.conversations, **t.mentions(mentions="topics")),
     ],
     "variant_lift": [lambda t: analysis.variant_lift(_variants(t))],
-    "what_else": [
-        lambda t: analysis.what_else(t.conversations, by="prompt_id", variant="b", control="a", **t.mentions("issues", "topics"))
-    ],
 }  # fmt: skip
 # SQLite has no quantiles and no lists, and Ibis knows its times to the second.
 NOT_IN_SQLITE = {"measures"}

@@ -44,9 +44,8 @@ def test_two_people_have_kappa_and_everybody_has_alpha():
 
 def test_what_people_disagree_about_stands_side_by_side():
     labels = said(ann=[True, True, None], ben=["yes", "no", "no"], eve=["yes", None, "no"])
-    table = analysis.disputed_labels(labels)
-    assert table.astype(object).where(table.notna(), None).to_dict("records") == [
-        {"conversation_id": "c1", "question": "task_completed", "ann": "yes", "ben": "no", "eve": None}
+    assert analysis.labeller_agreement(labels).attrs["promptlift"]["disputed"] == [
+        {"conversation_id": "c1", "question": "task_completed", "answers": {"ann": "yes", "ben": "no"}}
     ]
 
 
@@ -55,7 +54,7 @@ def test_one_person_alone_agrees_with_nobody():
     assert list(table["labeller"]) == ["all"]
     assert table["n"].item() == 0
     assert table[["agreement", "alpha", "kappa"]].isna().all(axis=None)
-    assert analysis.disputed_labels(said(ann=[True, False])).empty
+    assert table.attrs["promptlift"]["disputed"] == []
 
 
 def test_without_names_nothing_can_be_compared():

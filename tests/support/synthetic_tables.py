@@ -70,14 +70,3 @@ def small(**columns):
     if "status" not in table:
         table["status"] = pd.Categorical(["completed"] * n, categories=STATUSES)
     return table
-
-
-def usage(n: int, limits: tuple[int | None, ...]) -> pd.DataFrame:
-    """Make the usage of half a billing period."""
-    resources = ["prompts", "optimizations", "conversations", "tokens"] if n else []
-    found = pd.DataFrame({"resource": pd.Series(resources, dtype="str")})
-    found["used"] = pd.array([4, 9, n // 2, 700 * n][: len(found)], dtype="Int64")
-    found["limit"] = pd.array(limits[: len(found)], dtype="Int64")
-    for name, day in (("period_start", "2026-04-01"), ("period_end", "2026-05-01")):
-        found[name] = pd.to_datetime([day] * len(found), utc=True)
-    return found

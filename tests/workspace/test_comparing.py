@@ -11,6 +11,7 @@ import pytest
 import promptlift
 from promptlift import analysis
 from promptlift.analysis import two_groups
+from promptlift.analysis.what_else import what_else
 from promptlift.errors import ConfigError, FrameError
 from promptlift.local import log_samples, wait_for_insights
 from promptlift.workspace import Comparison, NothingMatchesWarning
@@ -175,7 +176,7 @@ def many(rng, n=1200):
 
 
 def test_what_else_finds_issue_length_and_the_segment_where_the_difference_is_another():
-    others = analysis.what_else(many(np.random.default_rng(5)), by="compared", variant="b", control="a")
+    others = what_else(many(np.random.default_rng(5)), by="compared", variant="b", control="a")
     clear = others[others["verdict"] != "unclear"]
     assert set(clear["name"].str.replace(" phone| web", "", regex=True)) == {
         "Slow answer", "n_turns", "metadata.channel",
@@ -193,9 +194,7 @@ def test_what_else_is_silent_where_nothing_differs():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         table = many(rng, 400).assign(compared=rng.choice(["a", "b"], 400))
-        alarms += (
-            analysis.what_else(table, by="compared", variant="b", control="a")["verdict"].ne("unclear").any()
-        )
+        alarms += what_else(table, by="compared", variant="b", control="a")["verdict"].ne("unclear").any()
     assert alarms <= 8
 
 

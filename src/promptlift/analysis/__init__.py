@@ -16,7 +16,7 @@ from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.headroom import headroom
 from promptlift.analysis.judge_agreement import judge_agreement
 from promptlift.analysis.label_plan import label_plan
-from promptlift.analysis.labeller_agreement import disputed_labels, labeller_agreement
+from promptlift.analysis.labeller_agreement import labeller_agreement
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
@@ -24,18 +24,10 @@ from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
-from promptlift.analysis.service_views import (
-    fleet,
-    production_metrics,
-    step_failures,
-    targets,
-    top_issues,
-    usage,
-)
+from promptlift.analysis.service_views import production_metrics, targets, top_issues
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
-from promptlift.analysis.what_else import what_else
 
 __all__ = [
     "benchmark",
@@ -45,8 +37,6 @@ __all__ = [
     "completion_trend",
     "conversations_of",
     "corrected_lift",
-    "disputed_labels",
-    "fleet",
     "headroom",
     "issues",
     "judge_agreement",
@@ -62,12 +52,9 @@ __all__ = [
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",
-    "step_failures",
     "targets",
     "top_issues",
     "topics",
-    "usage",
     "variant_confidence",
     "variant_lift",
-    "what_else",
 ]

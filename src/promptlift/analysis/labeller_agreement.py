@@ -42,6 +42,8 @@ def labeller_agreement(labels: Any, *, level: float = 0.95) -> pd.DataFrame:
         conversations: ``n`` of them, how many of these were ``agreed``, ``agreement`` as a fraction with Wilson's
         interval; Cohen's ``kappa`` of two people, and Krippendorff's ``alpha`` of everybody, each with its interval: 0
         is chance, 1 is always, NaN where all always gave one and the same answer. Notes are no answers.
+        ``attrs["promptlift"]["disputed"]`` lists what people disagree about: the ``conversation_id``, the ``question``, and
+        ``answers``, what each of them said.
 
     Raises
     ------
@@ -84,36 +86,15 @@ def labeller_agreement(labels: Any, *, level: float = 0.95) -> pd.DataFrame:
     texts = dict.fromkeys(("question", "labeller", "other"), "str")
     rest = {name: "float64" for name in _COLUMNS if name not in integers | texts}
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype({**texts, **integers, **rest})
-    return with_provenance(result, labels, "labeller_agreement", level=level)
+    return with_provenance(result, labels, "labeller_agreement", level=level, disputed=_disputed(long))
 
 
-def disputed_labels(labels: Any) -> pd.DataFrame:
-    """Return the conversations about which people disagree, with what each of them said side by side.
-
-    Parameters
-    ----------
-    labels
-        As for :func:`labeller_agreement`.
-
-    Returns
-    -------
-    DataFrame
-        One row for a question about a conversation: ``conversation_id``, ``question``, and a column for each person, missing
-        where that person has not answered.
-
-    Raises
-    ------
-    FrameError
-        When a column is missing.
-    """
-    long = answered(labels)
+def _disputed(long: pd.DataFrame) -> list[dict[str, Any]]:
     several = long.groupby([KEY, "question"])["value"].transform("nunique") > 1
-    wide = long[several].pivot_table(
-        index=[KEY, "question"], columns="labeller", values="value", aggfunc="last", sort=False
-    )
-    people = sorted(long["labeller"].unique())
-    table = wide.reindex(columns=people).reset_index().rename_axis(columns=None)
-    return with_provenance(table, labels, "disputed_labels")
+    return [
+        {KEY: one, "question": question, "answers": dict(zip(rows["labeller"], rows["value"], strict=True))}
+        for (one, question), rows in long[several].groupby([KEY, "question"], sort=False)
+    ]
 
 
 def answered(labels: Any) -> pd.DataFrame:

@@ -157,14 +157,12 @@ class Reader:
         mentioned = count_mentioned(self._opened.to_native(), long, "topics", self._keys)
         found = mentioned.found.drop(columns=SEVERITY)
         title, different = pd.factorize(found[TITLE])
-        counted = rows_of(found.assign(_title_code=title), self.outcome, side=self.side)
+        counted = rows_of(found.assign(_title_code=title), self.outcome)
         place = counted.frame["_title_code"].to_numpy(np.intp)
         counts = [counted.count(place == at) for at in range(len(different))]
-        everyone = rows_of(mentioned.everyone, self.outcome, side=self.side)
+        everyone = rows_of(mentioned.everyone, self.outcome)
         whole = everyone.count(np.ones(len(everyone.frame), bool))
-        return Mentioned(
-            [str(one) for one in different], np.array(counts).reshape(-1, everyone.sides, 2), whole
-        )
+        return Mentioned([str(one) for one in different], np.array(counts).reshape(-1, 1, 2), whole)
 
     @cached_property
     def _is_remote(self) -> bool:
@@ -202,9 +200,9 @@ class Reader:
 
     @cached_property
     def _keys(self) -> list[str]:
-        """The columns that say the outcome and the side."""
+        """The columns that say the outcome."""
         status = self.outcome == "task_completed" and "status" in self.present
-        return [self.outcome, *(["status"] if status else []), *([self.side[0]] if self.side else [])]
+        return [self.outcome, *(["status"] if status else [])]
 
     @cached_property
     def _opened(self) -> nw.LazyFrame[Any]:
@@ -244,7 +242,7 @@ class Reader:
         for name, value in binned.items():
             counted[name] = counted[f"{value}_low"].astype(np.float64)
         began = counted[BEGAN].to_numpy(np.int64, na_value=NO_TIME) if BEGAN in counted else None
-        rows = rows_of(counted, self.outcome, side=self.side, began=began, task=self.task)
+        rows = rows_of(counted, self.outcome, began=began, task=self.task)
         for name, value in binned.items():
             high = rows.frame[f"{value}{_HIGH}"].to_numpy(np.float64, na_value=np.nan)
             rows.edges[name] = (edges[name], high)

@@ -243,7 +243,7 @@ def splits_of(
     conversations, outcome, by, pairs, smallest, bins, zone, topics
         As `segments` has them.
     side
-        A column and one of its values: segments are counted apart for it and for the rest.
+        Of a pandas table, a column and one of its values: segments are counted apart for it and for the rest.
     without
         Columns that cannot split.
     task

@@ -204,7 +204,7 @@ def _often(difference: float, low: float, high: float, *, than: bool = True) -> 
 
 
 def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Return what a row of ``analysis.what_else`` shows; the arguments are those of `comparison_sentence`."""
+    """Return what a row of `promptlift.analysis.what_else.what_else` shows; the arguments are those of `comparison_sentence`."""
     one, other = name_in_words(facts["variant"]), name_in_words(facts["control"])
     ends = ends_of(row, "difference")
     decided = row["verdict"] != "unclear"

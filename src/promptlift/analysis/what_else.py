@@ -10,18 +10,15 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.compare import compare
-from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
-from promptlift.analysis.long_mentions import TITLE, check_engines
+from promptlift.analysis.engines import ROWS
+from promptlift.analysis.long_mentions import TITLE
 from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.mentions import count_mentioned
 from promptlift.analysis.periods import check_zone
 from promptlift.analysis.reading import (
     JUDGED,
     basis_of,
-    collect,
     count_by_key,
-    names_of,
-    require,
     rows_with,
     with_provenance,
 )
@@ -49,13 +46,11 @@ _FEWEST_IN_A_CELL: Final = 20
 
 
 def what_else(
-    conversations: Any,
+    conversations: pd.DataFrame,
     *,
     by: str,
     variant: Any,
     control: Any,
-    issues: Any = None,
-    topics: Any = None,
     outcome: str = "task_completed",
     level: float = 0.95,
     tz: str | tzinfo = "UTC",
@@ -71,9 +66,6 @@ def what_else(
         Column of the group.
     variant, control
         The two groups.
-    issues, topics
-        Long tables, one row per mention, such as ``frames.issues_table(df)`` and ``frames.topics_table(df)`` give, instead of columns of lists. What
-        an engine (DuckDB, Spark) has only as lists is left out.
     outcome
         Column of true and false whose difference may be another in a segment.
     level
@@ -89,28 +81,10 @@ def what_else(
         the measure), ``value`` and ``value_control`` (shares as fractions, means; of a segment the difference of the
         two groups inside and outside, in points), ``n``, ``n_control``, ``p``, and ``p_holm``, adjusted over the whole
         table. ``attrs["promptlift"]["sentences"]`` says each row.
-
-    Raises
-    ------
-    FrameError
-        When a column is missing.
-    ValueError
-        When an argument cannot be used.
     """
     level, zone = check_level(level), check_zone(tz)
-    require(conversations, [outcome], by=by)
-    long = {"issue": issues, "topic": topics}
-    for name, table in long.items():
-        if table is not None:
-            check_engines(conversations, table, f"{name}s")
-    table = conversations if is_remote(conversations) else collect(conversations, names_of(conversations))
-    table = rows_with(table, by, [variant, control])
-    two = _Two(table, by, variant, control, outcome, level)
-    rows = [
-        *(row for kind, table in long.items() for row in _mentions(two, kind, table)),
-        *_measures(two),
-        *_segments(two, topics, zone),
-    ]
+    two = _Two(rows_with(conversations, by, [variant, control]), by, variant, control, outcome, level)
+    rows = [*_mentions(two, "issue"), *_mentions(two, "topic"), *_measures(two), *_segments(two, zone)]
     _decide(rows, level)
     table = _table(rows)
     result = with_provenance(
@@ -133,24 +107,19 @@ def what_else(
 class _Two:
     """The conversations of the two groups, and how to compare them."""
 
-    table: Any
+    table: pd.DataFrame
     by: str
     variant: Any
     control: Any
     outcome: str
     level: float
 
-    @property
-    def side(self) -> tuple[str, Any]:
-        """The column and the value of the variant."""
-        return self.by, self.variant
 
-
-def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
+def _mentions(two: _Two, kind: str) -> list[dict[str, Any]]:
     column = f"{kind}s"
-    if long is None and (is_remote(two.table) or column not in two.table):
+    if column not in two.table:
         return []
-    counted = count_mentioned(two.table, long, column, [two.by])
+    counted = count_mentioned(two.table, None, column, [two.by])
     title, different = pd.factorize(counted.found[TITLE])
     titles = list(map(str, different))
     counts = _by_side(counted.found, two, title, len(titles))
@@ -173,13 +142,15 @@ def _by_side(counted: pd.DataFrame, two: _Two, place: NDArray[np.intp], places: 
 
 
 def _measures(two: _Two) -> list[dict[str, Any]]:
-    present = names_of(two.table)
     rows = []
     for name in MEASURES:
         # What a word list judged has no direction.
         told = name not in JUDGED or may_tell(basis_of(two.table, name))
-        finite = _finite(two, name) if name in present and told else None
-        if finite is None:
+        if name not in two.table or not told or not pd.api.types.is_numeric_dtype(two.table[name].dtype):
+            continue
+        finite = two.table[np.isfinite(two.table[name].to_numpy(np.float64, na_value=np.nan))]
+        sizes = finite[two.by].value_counts()
+        if len(sizes) < 2 or sizes.min() < 2:
             continue
         options: Any = {"by": two.by, "control": two.control, "kind": "score", "level": two.level}
         row = compare(finite, outcome=name, **options).iloc[0]
@@ -189,30 +160,20 @@ def _measures(two: _Two) -> list[dict[str, Any]]:
     return rows
 
 
-def _finite(two: _Two, name: str) -> Any:
-    """Return the rows with a finite number in a column; None where a side has fewer than two, or it holds no numbers."""
-    frame = open_table(two.table)
-    if not frame.collect_schema()[named(name)].is_numeric():
-        return None
-    finite = frame.filter(~finite_number(named(name)).is_null())
-    counted = count_by(finite, [two.by])
-    return finite.to_native() if len(counted) == 2 and counted[ROWS].min() >= 2 else None
-
-
-def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
+def _segments(two: _Two, zone: tzinfo) -> list[dict[str, Any]]:
     """Compare the difference of the two groups within each segment with that in the rest of its column."""
     if not may_tell(basis_of(two.table, two.outcome)):
         return []
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
     found = splits_of(
-        two.table, outcome=two.outcome, topics=topics, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
-        bins=4, zone=zone, side=two.side, without=(two.by, *MEASURES),
+        two.table, outcome=two.outcome, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
+        bins=4, zone=zone, side=(two.by, two.variant), without=(two.by, *MEASURES),
     )  # fmt: skip
     rows = []
     for split in found.splits:
         shown = split.segments
         if len(shown) == 2 and split.exclusive:
-            # Each is the other's rest. Of yes and no this is yes; engines keep no order that could choose.
+            # Each is the other's rest. Of yes and no this is yes.
             shown = (max(shown, key=lambda one: one.label),)
         for segment in shown:
             # Inside and in the rest, the variant before the control.

@@ -41,7 +41,7 @@ class Comparison:
     table
         One row, as of ``analysis.compare``; empty when one of both has no conversations.
     others
-        What else differs, as of ``analysis.what_else``.
+        What else differs: issues, topics, measures, and segments where the difference is another.
     notes
         What the comparison is not, and what was left out.
     conversations

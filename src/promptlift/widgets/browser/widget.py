@@ -106,8 +106,8 @@ class ConversationBrowser(TreeWidget):
         Who labels, for labels that a workspace keeps; by default the user of this computer.
     others
         Labels of several people, such as ``lift.labels()``: their answers are shown side by side above the transcript, with
-        disputed ones marked. ``df[df["conversation_id"].isin(analysis.disputed_labels(labels)["conversation_id"])]`` are the
-        conversations they disagree about. A plan, which is labelled blind, shows none.
+        disputed ones marked; ``analysis.labeller_agreement(labels).attrs["promptlift"]["disputed"]`` lists these. A plan, which
+        is labelled blind, shows none.
 
     Raises
     ------
