@@ -123,7 +123,7 @@ def test_too_many_groups_are_refused():
 
 def test_text_is_not_time():
     table = small(task_completed=[True]).assign(started_at=["2026-01-01"])
-    with pytest.raises(ValueError, match=r"started_at holds String.*pandas.to_datetime"):
+    with pytest.raises(ValueError, match=r"started_at holds str, not times.*pandas.to_datetime"):
         analysis.completion_trend(table, freq="D")
 
 

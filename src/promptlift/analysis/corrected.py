@@ -9,8 +9,8 @@ import pandas as pd
 
 from promptlift.analysis.labels import KEY, LabelledRows, all_columns, label_rows
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.period_counts import started, times_of
-from promptlift.analysis.reading import facts_of
+from promptlift.analysis.period_counts import times_of
+from promptlift.analysis.reading import facts_of, started
 from promptlift.analysis.verdicts import OUTCOME, question_of
 from promptlift.stats.intervals import rate_and_interval
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen

@@ -13,7 +13,7 @@ from promptlift.analysis.arms import read_arms
 from promptlift.analysis.long_mentions import LABELS, check_engines
 from promptlift.analysis.mentions import found_in
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.period_counts import started, times_of
+from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import Span, instant, last_period_end
 from promptlift.analysis.reading import (
     GROUP_SEPARATOR,
@@ -24,6 +24,7 @@ from promptlift.analysis.reading import (
     one_group_column,
     require,
     rows_with,
+    started,
 )
 from promptlift.analysis.segment_columns import PAIR_SEPARATOR
 from promptlift.analysis.segment_rows import judged_outcomes

@@ -11,13 +11,13 @@ import pandas as pd
 from promptlift.analysis.engines import ROWS
 from promptlift.analysis.periods import grain, periods, zone_name
 from promptlift.analysis.reading import (
+    NO_TIME,
     TICK,
     TIMES,
     Groups,
     count_by_key,
     count_rows,
     group_rows,
-    instants,
     names_of,
     score_parts,
     with_provenance,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-NO_TIME = np.iinfo(np.int64).min
 _MAX_CELLS = 2_000_000
 _MAX_TICKS = 2_000_000
 _ENOUGH_A_DAY = 10
@@ -154,16 +153,6 @@ def times_of(table: Any) -> list[str]:
     if not times:
         raise FrameError(list(TIMES), present, hint="One of the two is needed.")
     return times
-
-
-def started(frame: pd.DataFrame, times: Sequence[str]) -> NDArray[np.int64]:
-    """Return when each conversation began, in microseconds since 1970 UTC; ``NO_TIME`` where that is unknown."""
-    found = instants(frame[times[0]])
-    if len(times) > 1:
-        unknown = found == NO_TIME
-        if unknown.any():
-            found = np.where(unknown, instants(frame[times[1]]), found)
-    return found
 
 
 def _choices(freq: str, ticks: NDArray[np.int64]) -> tuple[str, ...]:

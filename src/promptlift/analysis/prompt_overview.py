@@ -11,8 +11,8 @@ import pandas as pd
 from promptlift.analysis.corrected import as_labelled, with_rates
 from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
-from promptlift.analysis.period_counts import NO_TIME
 from promptlift.analysis.reading import (
+    NO_TIME,
     TIMES,
     By,
     blank,

@@ -41,6 +41,7 @@ GROUP_SEPARATOR = " · "
 NO_VALUE = "(none)"
 TIMES = ("started_at", "created_at")
 TICK = "_tick"
+NO_TIME = np.iinfo(np.int64).min
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
 # Columns that an analyser fills.
@@ -299,15 +300,29 @@ def count_rows(
         Column of numbers that `score_parts` sums.
     """
     frame, keys, sums = open_table(table), list(columns), {}
+    local = isinstance(table, pd.DataFrame)
     if times:
-        frame = floored(with_instant(frame, times, TICK), TICK, span)
         keys.append(TICK)
+        if local:
+            began = started(table, times)
+            unknown = began == NO_TIME
+            # Numbers next to each other are counted by their place, so they are multiplied by the span below.
+            whole: Any = began // span
+            whole = pd.arrays.IntegerArray(whole, unknown) if unknown.any() else whole
+            read = [*columns, *([score] if score is not None else [])]
+            tick = pd.Series(whole, index=table.index, copy=False)
+            frame = open_table(table[read].assign(**{TICK: tick}))
+        else:
+            frame = floored(with_instant(frame, times, TICK), TICK, span)
     if score is not None:
         frame = frame.with_columns(_value=known_number(named(score)))
         value = nw.col("_value")
         frame = frame.with_columns(_square=value * value)
         sums = dict(zip(_PARTS, (value.count(), value.sum(), nw.col("_square").sum()), strict=True))
-    return count_by(frame, keys, **sums)
+    counted = count_by(frame, keys, **sums)
+    if times and local:
+        counted[TICK] *= span
+    return counted
 
 
 def score_parts(counted: pd.DataFrame) -> NDArray[np.float64]:
@@ -359,6 +374,16 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
             f"Column {column.name} holds {dtype}, not times. Convert it with pandas.to_datetime(…, utc=True)."
         )
     return pd.DatetimeIndex(column).as_unit("us").asi8
+
+
+def started(frame: pd.DataFrame, times: Sequence[str]) -> NDArray[np.int64]:
+    """Return when each conversation began, in microseconds since 1970 UTC; ``NO_TIME`` where that is unknown."""
+    found = instants(frame[times[0]])
+    if len(times) > 1:
+        unknown = found == NO_TIME
+        if unknown.any():
+            found = np.where(unknown, instants(frame[times[1]]), found)
+    return found
 
 
 def facts_of(table: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.mentions import find_mentions
-from promptlift.analysis.period_counts import NO_TIME
+from promptlift.analysis.reading import NO_TIME
 from promptlift.words.names import one_line
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from promptlift.analysis.engines import (
 )
 from promptlift.analysis.long_mentions import SEVERITY, TITLE, check_engines, judged_here, read_mentions
 from promptlift.analysis.mentions import count_mentioned
-from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.periods import grain
+from promptlift.analysis.reading import NO_TIME, started
 from promptlift.analysis.segment_columns import (
     HOLDS_LISTS,
     HOUR,

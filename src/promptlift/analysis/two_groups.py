@@ -9,9 +9,9 @@ import pandas as pd
 
 from promptlift.analysis.compare import compare
 from promptlift.analysis.corrected import as_labelled
-from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import Span, instant
-from promptlift.analysis.reading import GROUP_SEPARATOR, facts_of, weakest_agreement
+from promptlift.analysis.reading import GROUP_SEPARATOR, NO_TIME, facts_of, started, weakest_agreement
 from promptlift.analysis.versions import read_versions
 from promptlift.analysis.what_else import what_else
 from promptlift.errors import FrameError

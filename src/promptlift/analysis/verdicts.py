@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.labels import all_columns, answers_to
-from promptlift.analysis.period_counts import NO_TIME, times_of
+from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import grain
-from promptlift.analysis.reading import TICK, count_rows, distinct, facts_of, names_of
+from promptlift.analysis.reading import NO_TIME, TICK, count_rows, distinct, facts_of, names_of
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:

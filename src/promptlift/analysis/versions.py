@@ -11,9 +11,10 @@ import pandas as pd
 
 from promptlift.analysis.engines import ROWS, count_by, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
-from promptlift.analysis.period_counts import NO_TIME, times_of
+from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import Span
 from promptlift.analysis.reading import (
+    NO_TIME,
     blank,
     collect,
     count_by_key,
