@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from promptlift import analysis, plots
-from promptlift.frames import top_issues_table, variants_table
+from promptlift.frames import variants_table
 from support.drawn import points, whiskers
 from support.searched_service import SearchedService
 from support.segmented import segmented
@@ -14,12 +14,6 @@ from support.synthetic_tables import conversations
 from support.trials import several
 
 DATA = conversations(600)
-ISSUES = [
-    {"issue": "Rude", "frequency": 40, "impact": "low", "share": 40.0, "completionWith": 60.0,
-     "completionWithout": 62.0, "impactPoints": -2.0, "impactPointsLow": -20.0, "impactPointsHigh": 16.0},
-    {"issue": "Late", "frequency": 20, "impact": "high", "share": 20.0, "completionWith": 20.0,
-     "completionWithout": 70.0, "impactPoints": -50.0, "impactPointsLow": -66.0, "impactPointsHigh": -27.0},
-]  # fmt: skip
 PAIRED = {"by": "run", "pair": "task", "control": "a"}
 
 
@@ -34,7 +28,6 @@ PAIRED = {"by": "run", "pair": "task", "control": "a"}
         ("compare", several(), PAIRED, {}, "difference_points"),
         ("compare", several(), PAIRED, {"value": "lift"}, "lift_percent"),
         ("segments", segmented(np.random.default_rng(0), planted="metadata.returning"), {}, {"top": 6}, "difference_points"),
-        ("top_issues", top_issues_table(ISSUES, prompt_id="p")[0], {}, {}, "impact_points"),
     ],
 )  # fmt: skip
 def test_points_and_intervals_are_those_of_the_analysis_in_its_order(name, data, options, drawing, column):

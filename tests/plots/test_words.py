@@ -9,7 +9,7 @@ from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from promptlift.errors import FrameError
-from promptlift.frames import production_metrics_table, targets_table, top_issues_table
+from promptlift.frames import production_metrics_table, targets_table
 from promptlift.plots.palette import SENTIMENT_COLORS
 from support.drawn import points, said, words
 from support.hostile import ENCODABLE
@@ -158,19 +158,6 @@ def test_hostile_and_long_segments_stay_different():
     ax.figure.canvas.draw()
     left = [text.get_text() for text in ax.texts if text.get_text().startswith("channel: ")]
     assert len(left) == len(set(left)) > 25
-
-
-def test_top_issues_have_counts_and_are_drawn_without_numbers_where_the_service_has_none():
-    issues = [
-        {"issue": "Late", "frequency": 20, "impact": "high", "impactPoints": -50.0},
-        {"issue": "<b>$x$</b>", "frequency": 1, "impact": "medium"},
-    ]
-    ax = plots.top_issues(top_issues_table(issues, prompt_id="prm_1")[0])
-    assert points(ax) == [(-50.0, 1.0)]
-    texts = {"Late", "20 conversations · high impact", "1 conversation · medium impact"}
-    assert texts <= set(words(ax))
-    assert "not a cause" in said(ax)
-    assert "Nothing to show" in words(plots.top_issues(top_issues_table([], prompt_id="prm_1")[0]))
 
 
 def target(name, points=None, *, change="unclear", n=120):

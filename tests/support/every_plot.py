@@ -13,7 +13,6 @@ from promptlift import plots
 from promptlift.frames import (
     production_metrics_table,
     targets_table,
-    top_issues_table,
     variants_table,
 )
 from promptlift.schema.benchmarks import Benchmark
@@ -145,12 +144,6 @@ def searched(names: tuple[str, ...], n: int) -> pd.DataFrame:
 
 def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
     """Name every plot of the service's own views with a call that draws it."""
-    issues = [
-        {"issue": name, "frequency": n, "impact": "high", "share": 9.0, "completionWith": 40.0, "completionWithout": 60.0,
-         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - 8 * place, "impactPointsHigh": 16.0 - 8 * place}
-        for place, name in enumerate(few)
-    ]  # fmt: skip
-    yield "top_issues", lambda **more: plots.top_issues(top_issues_table(issues, prompt_id="p")[0], **more)
     results = [
         {"optimizationId": "o1", "target": name, "change": "improved" if place < 2 else "unclear", "original": 40.0,
          "variant": 60.0 - 9 * place, "points": 20.0 - 9 * place, "pointsLow": 10.0 - 9 * place,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.simulated_vs_production import simulated_vs_production
     from promptlift.plots.targets import targets
-    from promptlift.plots.top_issues import top_issues
     from promptlift.plots.variants import variant_confidence, variant_lift
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "sentiment_trend",
     "simulated_vs_production",
     "targets",
-    "top_issues",
     "topics",
     "variant_confidence",
     "variant_lift",

@@ -34,7 +34,6 @@ _RESULT_COLUMNS = {
     "benchmark": "acceptable",
     "production_metrics": "got_worse",
     "targets": "difference",
-    "top_issues": "lost_points",
 }
 FEW = 5
 # Of every figure, in inches.
