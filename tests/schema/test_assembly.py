@@ -36,3 +36,20 @@ def test_edits_are_made_one_after_the_other():
     assert assembled("", [first]) == "Be kind."
     assert assembled(TEXT, [first, second]).endswith("Be very kind.")
     assert assembled(TEXT, []) == TEXT
+
+
+def test_no_sentence_is_twice_in_a_text():
+    """Edits of two candidates that are merged may say the same, alone or beside something new."""
+    first = edit("add", "Ask for the order number first. Be kind to everybody.")
+    again = edit("add", "- ask for the order number  FIRST.\n- Offer what is possible.")
+    replaced = edit("replace", "Be brief. Never promise a date.", "Be quick.")
+    made = assembled(TEXT, [first, first, again, replaced])
+    assert made == (
+        "You help.\nBe brief.\n\nNever promise a date.\nAsk for the order number first. Be kind to everybody.\n- Offer what is possible."
+    )
+    assert assembled(TEXT, [edit("replace", "Never promise a date.", "Be quick.")]) == assembled(
+        TEXT, [edit("delete", anchor="Be quick.")]
+    )
+    # What is short may be said twice.
+    example = "User: Hi there\nUser: Thank you."
+    assert assembled("User: Thank you.", [edit("add", example)]) == f"User: Thank you.\n{example}"

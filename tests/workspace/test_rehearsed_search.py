@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from promptlift.local import wait_for_insights
@@ -62,7 +64,9 @@ def test_edits_quote_conversations_and_say_what_became_of_them(opened, searched)
     simulated = searched.simulations(content=True).set_index("simulation_id")["content"]
     for ids, quotes in zip(edits["conversation_ids"], edits["quotes"], strict=True):
         for one, quote in zip(ids, quotes, strict=True):
-            assert quote in (logged if one in logged.index else simulated)[one]
+            # Verbatim, and in whole words.
+            said = (logged if one in logged.index else simulated)[one]
+            assert re.search(rf"(?<!\w){re.escape(quote)}(?!\w)", said)
 
 
 def test_each_candidate_is_the_original_with_its_edits(opened, searched):
@@ -74,3 +78,7 @@ def test_each_candidate_is_the_original_with_its_edits(opened, searched):
         if not one.is_original:
             kept = [edit for edit in one.edits if edit.state == "kept"]
             assert assembled(original, kept) == one.content
+            sentences = re.split(r"(?<=[.!?])\s+|\n+", one.content)
+            assert len(sentences) == len(set(sentences))
+            symptoms = one.rationale.removeprefix("Against: ").split("Rehearsal: ")[1:]
+            assert len(symptoms) == len({symptom.strip() for symptom in symptoms}) > 0

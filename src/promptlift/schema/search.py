@@ -152,6 +152,9 @@ class SearchPlan(ApiModel):
 
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n[ \t]*(?:\n[ \t]*)+")
+_BETWEEN_SENTENCES: Final = re.compile(r"((?<=[.!?])\s+|\n+)")
+# Fewer words are often said twice on purpose: "User: Thank you."
+_SENTENCE_WORDS: Final = 4
 
 
 class _Edit(Protocol):
@@ -167,7 +170,8 @@ def assembled(original: str, edits: Iterable[_Edit]) -> str:
     """Return a text with edits made one after the other.
 
     An addition whose anchor is missing goes to the end, as does a replacement for a missing text, so that a
-    set without one of its edits still makes a prompt. A deletion without its text changes nothing.
+    set without one of its edits still makes a prompt. A deletion without its text changes nothing. A sentence
+    that is in the text already is not added again: edits of two candidates may make the same point.
 
     Parameters
     ----------
@@ -185,14 +189,32 @@ def assembled(original: str, edits: Iterable[_Edit]) -> str:
     text = original
     for edit in edits:
         at = text.find(edit.anchor) if edit.anchor else -1
-        if edit.operation == "add":
-            text = _added(text, edit.text, at + len(edit.anchor) if at >= 0 else None)
-        elif at >= 0:
-            text = text[:at] + edit.text + text[at + len(edit.anchor) :]
-            text = text if edit.text else _tidy(text)
-        elif edit.text:
-            text = _added(text, edit.text, None)
+        end = at + len(edit.anchor)
+        if edit.operation == "add" or at < 0:
+            new = _unsaid(edit.text, text)
+            text = _added(text, new, end if at >= 0 else None) if new else text
+        else:
+            new = _unsaid(edit.text, f"{text[:at]}\n{text[end:]}")
+            text = text[:at] + new + text[end:]
+            text = text if new else _tidy(text)
     return text
+
+
+def _unsaid(new: str, text: str) -> str:
+    """Return a new text without the sentences that another text has already."""
+    said = set(map(_plain, _BETWEEN_SENTENCES.split(text)))
+    parts = _BETWEEN_SENTENCES.split(new)
+    kept = ""
+    for sentence, gap in zip(parts[::2], [*parts[1::2], ""], strict=True):
+        plain = _plain(sentence)
+        if plain not in said or len(plain.split()) < _SENTENCE_WORDS:
+            kept += sentence + gap
+            said.add(plain)
+    return new if len(kept) == len(new) else kept.strip()
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.casefold().split()).lstrip("-*•# ")
 
 
 def _added(text: str, new: str, at: int | None) -> str:

@@ -97,7 +97,8 @@ def quotation_from(said: str, quote: str | None, limit: int) -> str | None:
     line = storable_line(quote or "").strip("\"'“”‘’ ")
     if len(line) < _LEAST_QUOTED or line.casefold() not in storable_line(said).casefold():
         return None
-    return line[:limit]
+    # No mark of omission: a quotation is verbatim.
+    return line if len(line) <= limit else line[: limit + 1].rpartition(" ")[0] or line[:limit]
 
 
 def plain_answer(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from promptlift.schema.inert import one_line
 from promptlift.schema.search import CandidateSearch, Edit, EditEvidence, SearchPlan, Spending
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.reflection import Reflection, WrittenEdits
@@ -120,12 +121,12 @@ class Searching:
         texts = []
         for place, one in enumerate(new, start=1):
             edits = [self._search.edits[name] for name in one.edits]
-            symptoms = " ".join(edit.symptom for edit in edits if edit.symptom)
+            symptoms = " ".join(dict.fromkeys(edit.symptom for edit in edits if edit.symptom))
             texts.append(
                 VariantText(
                     f"Candidate {one.generation}.{place}",
                     assemble(self._run.prompt.content, edits),
-                    f"Against: {symptoms}"[:RATIONALE_CHARS],
+                    one_line(f"Against: {symptoms}", RATIONALE_CHARS),
                 )
             )
         if texts:

@@ -6,6 +6,7 @@ import threading
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.inert import one_line
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations.reflection import EditDraft
 from promptlift.service.optimizations.variants import VariantDraft
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 _RATIONALE: Final = "Rehearsal: {}. The built-in stand-in wrote this, so it says nothing about a real prompt."
 _EDITS: Final = 2
 _EVIDENCE: Final = 3
-_QUOTE_CHARS: Final = 120
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS: Final = ("January", "March", "April", "May", "July", "September", "October", "November")
 _NAMES: Final = ("Amara Obi", "Jonas Berg", "Lucía Prieto", "Mei Tanaka", "Omar Haddad", "Petra Novak")
@@ -88,7 +88,7 @@ class Rehearsal:
             answers = [text for role, text in one.turns if role == "assistant"]
             if answers and not one.completed:
                 issue = next(iter(one.issues), "The matter was left open")
-                quote = answers[-1].removeprefix(MARK).strip()[:_QUOTE_CHARS].rstrip()
+                quote = one_line(answers[-1].removeprefix(MARK), 120).removesuffix("…")
                 quotes.setdefault(issue, []).append({"conversation": one.id, "quote": quote})
         issues = sorted(quotes, key=lambda issue: -len(quotes[issue]))[:_EDITS]
         draws = drawn("rules", request.prompt.content, self.seed, request.seed)
