@@ -430,15 +430,16 @@ def test_a_rehearsal_that_completed_without_a_winner(wire, client, database):
     )
     assert (error["code"], set(error["details"])) == ("INVALID_STATE", {"variantId"})
     named = wire.get(f"{path}/variants")["data"][1]["id"]
-    error = refused(
-        wire,
-        f"{path}/apply",
-        errors.InvalidState,
-        lambda: client.optimizations.apply(body["id"], variant_id=named),
-        {"variantId": named},
-    )
-    assert error["code"] == "INVALID_STATE"
-    assert error["details"] == {"acceptRehearsal": "needed, because the optimization was a rehearsal"}
+    for wanted in ({"variant_id": named}, {"content": "Put together by hand."}):
+        error = refused(
+            wire,
+            f"{path}/apply",
+            errors.InvalidState,
+            lambda wanted=wanted: client.optimizations.apply(body["id"], **wanted),
+            {"variantId" if "variant_id" in wanted else "content": next(iter(wanted.values()))},
+        )
+        assert error["code"] == "INVALID_STATE"
+        assert error["details"] == {"acceptRehearsal": "needed, because the optimization was a rehearsal"}
     applied = client.optimizations.apply(body["id"], variant_id=named, accept_rehearsal=True)
     assert applied.applied_variant_id == named
     # What has ended cannot be stopped.

@@ -113,6 +113,13 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
     with call.write() as rows:
         connection, optimization = rows.core, call.found(rows, OptimizationRow, "Optimization")
         variant = _applicable(connection, optimization, body) if body.content is None else None
+        if optimization.rehearsal and not body.accept_rehearsal:
+            # unspecified: rehearsals. None of their texts goes live unless a person permits it.
+            raise invalid_state(
+                "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say "
+                "nothing about a real prompt. Pass acceptRehearsal to apply its text all the same",
+                details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
+            )
         noun = SCHEMES["prompt"].noun
         prompt = prompts.found(rows, account_id, optimization.prompt_id, noun, lock=True)
         now = clock.now()
@@ -157,9 +164,8 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
     Raises
     ------
     ApiException
-        ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or was a rehearsal
-        that the request does not accept; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another
-        optimization.
+        ``INVALID_STATE`` when the optimization is not completed or has no winner to apply;
+        ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
     """
     if optimization.status != "completed":
         raise invalid_state(
@@ -177,17 +183,8 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
         )
     for variant in optimizations.variants(connection, optimization.id):
         if variant.id == wanted:
-            break
-    else:
-        raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
-    if optimization.rehearsal and not body.accept_rehearsal:
-        # unspecified: rehearsals. None of their variants goes live unless a person permits it.
-        raise invalid_state(
-            "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
-            "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
-            details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
-        )
-    return variant
+            return variant
+    raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
 
 
 @answers(endpoints.ACTIONS_LIST)
