@@ -84,9 +84,9 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
 
 def open_by_prompt(connection: Connection, account_id: str) -> dict[str, list[str]]:
     """Return the ids of the account's queued and running optimizations by prompt."""
-    statement = select(optimizations.c.prompt_id, optimizations.c.id).filter_by(account_id=account_id)
+    statement = select(OptimizationRow.prompt_id, OptimizationRow.id).filter_by(account_id=account_id)
     found: dict[str, list[str]] = {}
-    for prompt_id, one in connection.execute(statement.where(optimizations.c.status.in_(OPEN))):
+    for prompt_id, one in connection.execute(statement.where(OptimizationRow.status.in_(runs.OPEN))):
         found.setdefault(prompt_id, []).append(one)
     return found
 
