@@ -124,10 +124,10 @@ def _with(original: str, held: tuple[CandidateEdit, ...], new: CandidateEdit) ->
         return Joined(held, "It changes nothing.")
     joined = (*held, new)
     current = assemble(original, held)
-    if assemble(original, joined) == current:
-        return Joined(held, "It changes nothing.")
     if new.operation == "add" and _words(new.text) in _words(current):
         return Joined(held, "It is already in the prompt.")
+    if assemble(original, joined) == current:
+        return Joined(held, "It changes nothing.")
     return Joined(joined)
 
 
