@@ -16,6 +16,7 @@ from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.settings import ServiceSettings
+from promptlift.service.store import leases
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import insights
 from promptlift.service.work import BackgroundWork
@@ -70,8 +71,8 @@ def statements():
 def looks(monkeypatch):
     """How often workers have looked at all kinds of work at once."""
     seen = []
-    real = worker.with_work
-    monkeypatch.setattr(worker, "with_work", lambda *found, **at: seen.append(1) or real(*found, **at))
+    real = leases.with_work
+    monkeypatch.setattr(leases, "with_work", lambda *found, **at: seen.append(1) or real(*found, **at))
     return seen
 
 
