@@ -66,10 +66,8 @@ def keep(call: Call[LabelCreate]) -> LabelsAnswer:
             raise invalid(
                 missing, f"{len(missing)} of {len(asked)} labels belong to no conversation of this account"
             )
-        there = {
-            (row.conversation_id, row.question, row.labeller): row
-            for row in rows.all(conversation_updates.labels_of(call.account_id, ids))
-        }
+        known = wanted(LabelRow, account_id=call.account_id).where(LabelRow.conversation_id.in_(ids))
+        there = {(row.conversation_id, row.question, row.labeller): row for row in rows.all(known)}
         removed: set[Key] = set()
         for one in asked:
             if not (one.value or "").strip():

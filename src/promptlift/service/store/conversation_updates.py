@@ -10,7 +10,6 @@ from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 from promptlift.schema.search import DELETED
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import announce
-from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.conversations import (
     ContentRow,
     ConversationRow,
@@ -24,7 +23,7 @@ from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow,
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import Connection
 
     from promptlift.service.store.conversations import StoredConversation
 
@@ -202,11 +201,6 @@ def places(connection: Connection, account_id: str, ids: Collection[str]) -> dic
     found: dict[str, Place] = {row.id: (row.prompt_id, None) for row in connection.execute(logged)}
     found |= {row.id: (row.prompt_id, row.optimization_id) for row in connection.execute(simulated)}
     return found
-
-
-def labels_of(account_id: str, ids: Collection[str]) -> Select[LabelRow]:
-    """Return the query for the labels of conversations."""
-    return wanted(LabelRow, account_id=account_id).where(LabelRow.conversation_id.in_(ids))
 
 
 def forget_quotations(
