@@ -104,9 +104,9 @@ def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_l
     ]
     assert [(p.line, p.message.split("; known")[0]) for p in reading.problems] == [
         (5, "the row has 5 cells, the header has 3"),
-        (6, "the row has no conversation_id; it is left out"),
         (7, "not a CSV row: ',' expected after '\"'"),
         (11, "not a CSV row: ',' expected after '\"'"),
+        (6, "the row has no conversation_id; it is left out"),
         (10, "message 1 has 200000 bytes; the limit is 102400"),
         (3, "the row has the role 'ghost'"),
     ]
@@ -171,3 +171,61 @@ def test_a_column_of_prompts_may_hold_their_texts(written):
     each = [{**rows[0], "prompt": words} for words in ("Where is it?", "Thanks")]
     reading = transcripts.read(written("b.jsonl", each))
     assert (reading.prompt_names, reading.dropped) == ([], {"prompt": 2})
+
+
+TWO = [("a", "user", "Hi"), ("a", "assistant", "Hello"), ("b", "user", "Hi"), ("b", "assistant", "Bye"), ("c", "user", "Ho")]  # fmt: skip
+
+
+def table(column, rows=TWO, **more):
+    return [{column: name, "role": role, "content": text, **more} for name, role, text in rows]
+
+
+@pytest.mark.parametrize("column", ["ticket", "threadId", "Chat No", "CONVERSATIONID", "call_uuid"])
+def test_the_column_of_the_conversation_has_many_names(written, column):
+    reading = transcripts.read(written("a.jsonl", table(column)))
+    assert [one.source_id for one in reading.conversations] == ["a", "b", "c"]
+    assert reading.notes == []
+
+
+@pytest.mark.parametrize("column", ["vorgang", "userId", "akte"])
+def test_the_column_of_the_conversation_is_guessed_from_its_blocks(written, column):
+    reading = transcripts.read(written("a.jsonl", table(column, shop="north", day=1)))
+    assert [one.source_id for one in reading.conversations] == ["a", "b", "c"]
+    (note,) = reading.notes
+    assert note.startswith(f"The column {column} tells the conversations apart: its values repeat")
+    assert note.endswith("If another does: --column conversation=NAME")
+    # One that is given is not doubted.
+    reading = transcripts.read(written("a.jsonl", table(column)), columns={"conversation": "role"})
+    assert [one.source_id for one in reading.conversations] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("", "user", "Hi"), ("", "assistant", "Hello")],
+        [("x", "user", "Hi"), ("x", "assistant", "Hello")],
+        [("x", "user", "Hi"), ("y", "assistant", "Hello"), ("x", "user", "Hi")],
+        [("1", "user", "Hi"), ("2", "assistant", "Hello")],
+    ],
+    ids=["empty", "constant", "not in blocks", "different in each row"],
+)
+def test_a_column_that_may_not_tell_conversations_apart_is_not_guessed_and_the_option_is_named(written, rows):
+    reading = transcripts.read(written("a.jsonl", table("word", rows)))
+    assert len(reading.conversations) == 1
+    (note,) = reading.notes
+    assert note.startswith("No column tells the conversations apart, so all rows are one conversation.")
+    assert note.endswith("--column conversation=NAME (the columns are word, role, content)")
+
+
+def test_usage_in_columns_is_summed_and_a_value_of_all_rows_is_that_of_the_conversation(written):
+    text = (
+        "ticket,role,content,tokens,prompt_tokens,cost,latency_ms\n"
+        "a,user,Hi,,,0.5,\n"
+        "a,assistant,Hello,7,10,0.5,100\n"
+        "a,assistant,Bye,5,20,0.5,300\n"
+        "b,user,Hi,,,,\n"
+        "b,assistant,Hello,,,0.25,\n"
+    )
+    first, second = transcripts.read(written("a.csv", text)).conversations
+    assert (first.cost, first.input_tokens, first.latency_ms) == (0.5, 30, 200.0)
+    assert (second.cost, second.input_tokens, second.latency_ms) == (0.25, None, None)

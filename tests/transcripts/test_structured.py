@@ -98,7 +98,7 @@ def test_fields_are_kept_or_dropped_and_counted(written):
 def test_arrays_of_messages_are_conversations(written, said):
     reading = transcripts.read(written("a.json", HELLO))
     assert [said(c) for c in reading.conversations] == [SAID]
-    assert reading.notes[0].startswith("No column identifies the conversation of a row")
+    assert reading.notes[0].startswith("No column tells the conversations apart")
     reading = transcripts.read(written("a.jsonl", [HELLO, HELLO]))
     assert [said(c) for c in reading.conversations] == [SAID, SAID]
 

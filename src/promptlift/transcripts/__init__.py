@@ -214,8 +214,8 @@ def read_in_parts(
     """Read the conversations of one file, about a thousand at a time, so that a large file needs little memory.
 
     This works for files whose records are conversations (``structured``, ``openai``, ``sharegpt``,
-    ``chatgpt``, ``claude``, ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, of which only
-    incomplete conversations are held. In other formats the parts of a conversation may be anywhere in the
+    ``chatgpt``, ``claude``, ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, which are
+    sorted in a temporary file. In other formats the parts of a conversation may be anywhere in the
     file, so it is read as a whole; over 2 GB it is refused.
 
     Parameters

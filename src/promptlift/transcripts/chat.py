@@ -16,7 +16,7 @@ from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.collector import CALL, RESULT, ParsedMessage, is_something, limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from promptlift.schema.transcript import Role
@@ -125,7 +125,6 @@ def fold(
     *,
     path: str = "messages[]",
     details: Mapping[int, MessageDetails] | None = None,
-    name: Callable[[int], str] = "message {}".format,
 ) -> list[ParsedMessage]:
     """Fold the chat messages of a conversation into the three roles.
 
@@ -140,15 +139,13 @@ def fold(
         Path of the messages in the source, for the counts.
     details
         Time, model and tokens by the index of a message, if they are not in the message itself.
-    name
-        Names a message by its number, from 1, for the reason why it cannot be read.
 
     Raises
     ------
     Unreadable
         A message cannot be read, or there are too many.
     """
-    return limited(folded(messages, collector, path=path, details=details, name=name))
+    return limited(folded(messages, collector, path=path, details=details))
 
 
 def folded(
@@ -157,11 +154,10 @@ def folded(
     *,
     path: str = "messages[]",
     details: Mapping[int, MessageDetails] | None = None,
-    name: Callable[[int], str] = "message {}".format,
 ) -> Iterator[ParsedMessage]:
     """Fold chat messages one by one, like `fold`."""
     for index, message in enumerate(messages):
-        where = name(index + 1)
+        where = f"message {index + 1}"
         if not isinstance(message, dict):
             raise Unreadable(f"{where} is not an object with role and content")
         detail = details.get(index) if details is not None else _own_details(message, collector, path)

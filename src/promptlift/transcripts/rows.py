@@ -10,13 +10,13 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.boundary import Boundary
+from promptlift.schema.boundary import reason
 from promptlift.schema.limits import CONTENT_BYTES, MESSAGES, NAME_CHARS
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.schema.transcript import ROLES
+from promptlift.transcripts.chat import MessageDetails, fold, kind_of
 from promptlift.transcripts.collector import (
     TOO_LONG,
     TOO_MANY,
@@ -27,6 +27,8 @@ from promptlift.transcripts.collector import (
 )
 from promptlift.transcripts.helpdesk import plain
 from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
+from promptlift.transcripts.sources import RECORD_CHARS
+from promptlift.transcripts.usage import UsageSums, amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,10 +41,7 @@ __all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
 _NAMES: Final = {
     what: tuple(names.split())
     for what, names in {
-        "conversation": (
-            "conversation_id thread_id session_id chat_id dialogue_id dialog_id conv_id ticket_id "
-            "call_id case_id conversation thread session dialogue dialog"
-        ),
+        "conversation": "conversation thread session chat dialogue dialog convo conv ticket call case interaction",
         "role": (
             "role message_role author_role author_type sender_type sender_role speaker sender author from"
         ),
@@ -59,7 +58,10 @@ _NAMES: Final = {
             "sequence_number seq order step"
         ),
         "model": "model llm_model model_name",
-        "tokens": "tokens token_count num_tokens completion_tokens",
+        "tokens": "tokens token_count num_tokens completion_tokens output_tokens",
+        "input_tokens": "input_tokens prompt_tokens",
+        "cost": "cost total_cost cost_usd",
+        "latency": "latency_ms response_time_ms duration_ms",
         "status": "conversation_status status",
         "company": "company_name company",
         "start": "conversation_created_at conversation_started_at started_at",
@@ -75,6 +77,8 @@ _NAMES: Final = {
         "public": "public is_public",
     }.items()
 }
+# What may follow the name of a conversation in that of its column: conversation_id, ticket_no, threadId, callid.
+_ID: Final = re.compile(r"_?(id|ids|uuid|guid|key|no|nr|num|number|ref|ts)$")
 _HIDDEN: Final = ("false", "0", "no")
 NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
 # Columns with one value per conversation, or with another meaning.
@@ -85,28 +89,45 @@ _ALL_OF_ONE: Final = (
     "not read. Specify the column that identifies conversations: --column conversation=NAME"
 )
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
-_OF_CONVERSATION: Final = ("model", "status", "company", "start", "title", *_METADATA)
-_NO_CONVERSATION: Final = (
-    "No column identifies the conversation of a row (such as conversation_id); all rows are one conversation."
+_USAGE: Final = ("input_tokens", "cost", "latency")
+_OF_CONVERSATION: Final = ("model", "status", "company", "start", "title", *_USAGE, *_METADATA)
+_GUESSED: Final = (
+    "The column {0} tells the conversations apart: its values repeat in consecutive rows. If another does: "
+    "--column conversation=NAME"
 )
+_NO_CONVERSATION: Final = (
+    "No column tells the conversations apart, so all rows are one conversation. If one does, name it: "
+    "--column conversation=NAME (the columns are {})"
+)
+# Rows to look at, and their characters, in order to guess the column of the conversation.
+_LOOKED_AT: Final = 1_000
+_STORED_AT_ONCE: Final = 500
+# The rows of a conversation follow the number of its first row.
+_PLACE_BITS: Final = 31
 
 
 class Columns:
     """The columns of a table by their meaning."""
 
     def __init__(self, names: Iterable[str], given: Mapping[str, str] | None = None) -> None:
+        self.names = tuple(names)
         by_idea: dict[str, str] = {}
-        for name in names:
+        for name in self.names:
             by_idea.setdefault(_snake(name), name)
         self.of: dict[str, str] = {}
         for what, candidates in _NAMES.items():
+            by_name = by_idea
             if given and what in given:
                 candidates = (_snake(given[what]),)  # noqa: PLW2901
-            found = next((by_idea[name] for name in candidates if name in by_idea), None)
+            elif what == "conversation":
+                by_name = {_ID.sub("", idea): name for idea, name in by_idea.items()}
+            found = next((by_name[name] for name in candidates if name in by_name), None)
             if found is not None:
                 self.of[what] = found
         # The others may apply to whole conversations.
-        self.known = frozenset(name for what, name in self.of.items() if what not in _OF_ALL)
+        known = {name for what, name in self.of.items() if what not in _OF_ALL}
+        self.others = tuple(name for name in self.names if name not in known)
+        self.of_conversation = [(what, self.of[what]) for what in _OF_CONVERSATION if what in self.of]
 
     @property
     def complete(self) -> bool:
@@ -154,19 +175,18 @@ class _Table:
         Columns of the row with most of them, ``None`` if there are no rows.
     """
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: Collector, given: Mapping[str, str]) -> None:
         self.columns: Columns | None = None
         self._collector = collector
+        self._given = tuple(given.items())
         # The number of the first row of each conversation.
         self._places: dict[str | None, int] = {}
-        # Cells of columns of unknown meaning, and the columns that vary by message.
-        self._counts: Counter[str] = Counter()
+        # Columns of unknown meaning that vary by message.
         self._varying: set[str] = set()
+        self._waiting: list[tuple[int, bytes]] = []
         self._file = sqlite3.connect("", check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
-        self._file.execute(
-            "CREATE TABLE rows (place INTEGER, number INTEGER, row BLOB, PRIMARY KEY (place, number)) WITHOUT ROWID"
-        )
+        self._file.execute("CREATE TABLE rows (place INTEGER PRIMARY KEY, row BLOB)")
 
     def close(self) -> None:
         """Delete the database."""
@@ -175,25 +195,27 @@ class _Table:
     def add(self, number: int, line: int, row: dict[str, Any]) -> None:
         """Add a row by its number."""
         collector = self._collector
-        columns = _columns(tuple(row), tuple(collector.columns.items()))
+        columns = _columns(tuple(row), self._given)
         if self.columns is None or len(columns.of) > len(self.columns.of):
             self.columns = columns
-        missing = [name for what, name in collector.columns.items() if what not in columns.of]
-        if missing:
-            collector.note(
-                f"There is no column {', '.join(missing)}; the columns are {', '.join(map(str, row))}."
-            )
+            missing = [name for what, name in self._given if what not in columns.of]
+            if missing:
+                collector.note(
+                    f"There is no column {', '.join(missing)}; the columns are {', '.join(map(str, row))}."
+                )
         if _is_internal(row, columns):
             collector.drop("rows that the customer did not see")
             return
         name = columns.get(row, "conversation")
         name = str(name) if is_something(name) and not isinstance(name, dict | list) else None
-        if name is None and "conversation" in self.columns.of:
-            self._nameless(line)
-            return
         place = self._places.setdefault(name, number)
-        known = pickle.dumps(self._read(line, row, columns))
-        self._file.execute("INSERT INTO rows VALUES (?, ?, ?)", (place, number, known))
+        self._waiting.append((place << _PLACE_BITS | number, pickle.dumps((line, row))))
+        if len(self._waiting) == _STORED_AT_ONCE:
+            self._store()
+
+    def _store(self) -> None:
+        self._file.executemany("INSERT INTO rows VALUES (?, ?)", self._waiting)
+        self._waiting.clear()
 
     def check(self, number: int) -> None:
         """Stop reading if all rows so far belong to one conversation, far exceeding its limit.
@@ -207,83 +229,81 @@ class _Table:
             named = self.columns.of.get("conversation")
             raise TooMuchError(_ALL_OF_ONE.format(number, "" if named is None else f" by {named}"))
 
-    def _nameless(self, line: int) -> None:
-        assert self.columns is not None  # noqa: S101
-        self._collector.problem(line, f"the row has no {self.columns.of['conversation']}; it is left out")
-
-    def _read(self, line: int, row: dict[str, Any], columns: Columns) -> _Row:
-        found = _Row(line, order=_number(columns.get(row, "order")))
-
-        def refuse(reason: str) -> None:
-            found.fault = reason
-
-        with Boundary(refuse):
-            found.turns = _turns(row, columns, self._collector)
-        cells = ((what, columns.get(row, what)) for what in _OF_CONVERSATION)
-        found.fields = {what: cell for what, cell in cells if is_something(cell)}
-        for name, cell in row.items():
-            if name not in columns.known and is_something(cell) and cell not in ("[]", "{}"):
-                self._counts[name] += 1
-                plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
-                long = isinstance(plain_cell, str) and len(plain_cell) > _LONG
-                if isinstance(cell, dict | list) or (long and name != columns.of.get("prompt")):
-                    self._varying.add(name)
-                else:
-                    found.others[name] = plain_cell
-        return found
+    def _stored(self) -> Iterator[tuple[str | None, Iterator[tuple[int, dict[str, Any]]]]]:
+        """Yield the conversations in the order of their first rows, each with line and cells of its rows."""
+        names = {place: name for name, place in self._places.items()}
+        stored = self._file.execute("SELECT place, row FROM rows ORDER BY place")
+        for place, group in itertools.groupby(stored, key=lambda one: one[0] >> _PLACE_BITS):
+            yield names[place], (pickle.loads(row) for _, row in group)  # noqa: S301 - written above
 
     def conversations(self) -> Iterator[tuple[str | None, list[_Row]]]:
-        """Yield the conversations in the order of their first rows, with no more rows than a conversation may have."""
-        names = {place: name for name, place in self._places.items()}
-        stored = self._file.execute("SELECT place, row FROM rows ORDER BY place, number")
-        for place, group in itertools.groupby(stored, key=itemgetter(0)):
+        """Yield the conversations, with no more rows than one may have; rows without a conversation become problems."""
+        assert self.columns is not None  # noqa: S101 - there are rows
+        for name, stored in self._stored():
+            if name is None and "conversation" in self.columns.of:
+                for line, _ in stored:
+                    missing = f"the row has no {self.columns.of['conversation']}; it is left out"
+                    self._collector.problem(line, missing)
+                continue
             rows: list[_Row] = []
             count = 0
-            for _, row in group:
-                rows.append(pickle.loads(row))  # noqa: S301 - written above
+            for line, row in stored:
+                rows.append(self._read(line, row))
                 count += len(rows[-1].turns)
                 if count > MESSAGES or len(rows) > ONE_CONVERSATION:
                     break
-            yield names[place], rows
+            yield name, rows
+
+    def _read(self, line: int, row: dict[str, Any]) -> _Row:
+        columns = _columns(tuple(row), self._given)
+        found = _Row(line)
+        try:
+            found.turns = _turns(row, columns, self._collector)
+        except Exception as error:  # noqa: BLE001 - the cells may be anything
+            found.fault = reason(error)
+        found.order = _number(columns.get(row, "order"))
+        for what, name in columns.of_conversation:
+            if is_something(row[name]):
+                found.fields[what] = row[name]
+        for name, cell in _others(row, columns):
+            if name not in self._varying:
+                found.others[name] = cell
+        return found
 
     def finish(self) -> None:
-        """Leave out rows without a conversation, and find the columns that vary by message."""
-        if self.columns is not None and "conversation" not in self.columns.of:
-            self._collector.note(_NO_CONVERSATION)
-        elif None in self._places:
-            place = (self._places.pop(None),)
-            nameless = "SELECT row FROM rows WHERE place = ? ORDER BY number"
-            for (row,) in self._file.execute(nameless, place).fetchall():
-                self._nameless(pickle.loads(row).line)  # noqa: S301
-            self._file.execute("DELETE FROM rows WHERE place = ?", place)
-        if self._counts:
-            self._survey()
-
-    def _survey(self) -> None:
         """Find the columns that vary by message, and the prompts that the conversations name."""
+        self._store()
+        columns = self.columns
+        if columns is None:
+            return
+        if "conversation" not in columns.of:
+            self._collector.note(_NO_CONVERSATION.format(", ".join(columns.names)))
+        if not columns.others:
+            return
+        counts: Counter[str] = Counter()
         prompts: set[Any] = set()
-        for _, rows in self.conversations():
+        for _, rows in self._stored():
             firsts: dict[str, Any] = {}
-            for row in rows:
-                self._varying |= {
-                    name for name, cell in row.others.items() if firsts.setdefault(name, cell) != cell
-                }
-            if not any(row.fault for row in rows):
-                prompts.add(_prompt_of(firsts, self.columns)[1])
-        of_all = self.columns is None or self.columns.of.get("prompt") not in self._varying
+            for _, row in rows:
+                of_row = _columns(tuple(row), self._given)
+                for name, cell in _others(row, of_row):
+                    counts[name] += 1
+                    long = isinstance(cell, str) and len(cell) > _LONG and name != of_row.of.get("prompt")
+                    if long or isinstance(row[name], dict | list) or firsts.setdefault(name, cell) != cell:
+                        self._varying.add(name)
+            prompts.add(_prompt_of(firsts, columns)[1])
+        of_all = columns.of.get("prompt") not in self._varying
         self._collector.expect_prompts(prompts if of_all else [None])
-        for name, count in self._counts.items():
-            if name in self._varying:
-                self._collector.drop(name, count)
+        for name in self._varying:
+            self._collector.drop(name, counts[name])
 
-    def others_of(self, rows: list[_Row]) -> dict[str, Any]:
-        """Return the cells that apply to a whole conversation."""
-        return {
-            name: cell
-            for row in reversed(rows)
-            for name, cell in row.others.items()
-            if name not in self._varying
-        }
+
+def _others(row: dict[str, Any], columns: Columns) -> Iterator[tuple[str, Any]]:
+    """Yield the non-empty cells of columns of unknown meaning."""
+    for name in columns.others:
+        cell = row[name]
+        if is_something(cell) and cell not in ("[]", "{}"):
+            yield name, cell if isinstance(cell, str | int | float) else str(cell)
 
 
 def read_rows(records: Iterable[Record], collector: Collector) -> Iterator[None]:
@@ -295,26 +315,70 @@ def read_rows(records: Iterable[Record], collector: Collector) -> Iterator[None]
         Whenever conversations were added.
     """
     left_out: list[tuple[int, str]] = []
-    with contextlib.closing(_Table(collector)) as table:
-        for number, (line, row) in enumerate(collector.objects(records, "row")):
+    rows = collector.objects(records, "row")
+    first = list(_beginning(rows))
+    given = {**_guessed([row for _, row in first], collector), **collector.columns}
+    with contextlib.closing(_Table(collector, given)) as table:
+        for number, (line, row) in enumerate(itertools.chain(first, rows)):
             with collector.boundary(line):
                 table.add(number, line, row)
             table.check(number)
         table.finish()
-        for name, rows in table.conversations():
-            fault = _fault_of(rows)
+        for name, of_one in table.conversations():
+            fault = _fault_of(of_one)
             if fault is not None:
                 what = "the conversation" if name is None else f"conversation {name}"
                 left_out.append((fault[0], f"{fault[1]}; {what} is left out"))
                 continue
             conversation = None
-            with collector.boundary(rows[0].line):
-                conversation = _conversation(name, rows, table, collector)
+            with collector.boundary(of_one[0].line):
+                conversation = _conversation(name, of_one, table.columns, collector)
             if conversation is not None:
                 collector.add(conversation)
                 yield
     for line, message in left_out:  # after problems of rows
         collector.problem(line, message)
+
+
+def _beginning(rows: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the first rows of a table, fewer if they are long."""
+    size = 0
+    for line, row in itertools.islice(rows, _LOOKED_AT):
+        yield line, row
+        size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
+        if size > RECORD_CHARS:
+            return
+
+
+def _guessed(rows: list[dict[str, Any]], collector: Collector) -> dict[str, str]:
+    """Return the column that tells the conversations of the first rows apart, unless one is named so or given.
+
+    Its values repeat in consecutive rows only, and mostly two people speak under one value. Of several such columns
+    the one with the most values is taken.
+    """
+    if not rows:
+        return {}
+    columns = Columns(rows[0], collector.columns)
+    if not columns.complete or "conversation" in columns.of:
+        return {}
+    values: dict[str, int] = {}
+    names = [name for what, name in columns.of.items() if what == "userId"]
+    for name in [*columns.others, *names]:
+        if name in (columns.of.get(what) for what in _OF_ALL):
+            continue
+        blocks = [
+            (value, {str(columns.get(row, "role")) for row in block})
+            for value, block in itertools.groupby(rows, key=lambda row: str(row.get(name) or ""))
+        ]
+        different = {value for value, _ in blocks}
+        answered = sum(len(roles) > 1 for _, roles in blocks)
+        if "" not in different and 1 < len(different) == len(blocks) <= 2 * answered:
+            values[name] = len(blocks)
+    if not values:
+        return {}
+    found = max(values, key=lambda name: values[name])
+    collector.note(_GUESSED.format(found))
+    return {"conversation": found}
 
 
 def _fault_of(rows: list[_Row]) -> tuple[int, str] | None:
@@ -358,18 +422,21 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
         model if isinstance(model, str) and model else None,
         collector.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens")),
     )
-    message = {"role": columns.get(row, "role"), "content": text}
-    return fold([message], collector, path="row", details={0: detail}, name=lambda _: "the row")
+    role = columns.get(row, "role")
+    kind = kind_of(role, "the row", collector.roles)
+    if isinstance(text, str) and kind in ROLES:
+        return [ParsedMessage(kind, text, *(detail if kind == "assistant" else detail._replace(model=None)))]
+    return fold([{"role": role, "content": text}], collector, path="row", details={0: detail})
 
 
 def _conversation(
-    name: str | None, rows: list[_Row], table: _Table, collector: Collector
+    name: str | None, rows: list[_Row], columns: Columns | None, collector: Collector
 ) -> ParsedConversation:
     fields = {what: cell for row in rows for what, cell in row.fields.items()}
     start = next((row.fields["start"] for row in rows if "start" in row.fields), None)
     models = Counter(model for row in rows if isinstance(model := row.fields.get("model"), str))
-    others = table.others_of(rows)
-    text, prompt, version = _prompt_of(others, table.columns)
+    others = {name: cell for row in reversed(rows) for name, cell in row.others.items()}
+    text, prompt, version = _prompt_of(others, columns)
     return ParsedConversation(
         [turn for row in _in_order(rows, collector) for turn in row.turns],
         rows[0].line,
@@ -383,7 +450,19 @@ def _conversation(
         prompt_name=prompt,
         prompt_version=version,
         title=fields.get("title"),
+        usage=_usage(rows),
     )
+
+
+def _usage(rows: list[_Row]) -> UsageSums:
+    """Return the sums of usage; a cell that is the same in every row is that of the whole conversation."""
+    usage = UsageSums()
+    found = {what: [row.fields[what] for row in rows if what in row.fields] for what in _USAGE}
+    for what, cells in found.items():
+        once = len(cells) == len(rows) and len(set(map(str, cells))) == 1
+        for cell in cells[:1] if once else cells:
+            usage.add_call(**{"latency_ms" if what == "latency" else what: amount(cell)})
+    return usage
 
 
 def _prompt_of(others: dict[str, Any], columns: Columns | None) -> tuple[str | None, Any, Any]:
