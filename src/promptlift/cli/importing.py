@@ -92,10 +92,6 @@ OutcomeOption = Annotated[
         help='Outcome of a conversation in the logs, such as "score.reward >= 1" or resolved, which becomes the verdict.',
     ),
 ]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", help="List the fields that are left out, and other notes about the files."),
-]
 Wait = Annotated[
     bool, typer.Option(" /--no-wait", help="Exit as soon as everything is logged, without the table.")
 ]
@@ -114,7 +110,6 @@ def import_files(
     column: Columns = None,
     role: Roles = None,
     outcome: OutcomeOption = None,
-    verbose: Verbose = False,
     wait: Wait = True,
     dry_run: DryRun = False,
     base_url: BaseUrl = None,
@@ -152,7 +147,6 @@ def import_files(
             columns=_pairs(column, "--column"),
             roles=_pairs(role, "--role"),
             dry_run=dry_run,
-            verbose=verbose,
             on_line=_print,
         )
         if result.conversations and wait and not dry_run:

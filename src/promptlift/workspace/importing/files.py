@@ -64,21 +64,16 @@ class FileImport:
             yield part
         self.reading = replace(self.reading, conversations=[])
 
-    def lines(self, *, verbose: bool = False) -> list[str]:
-        """Return one line for the file, then what went wrong.
-
-        Parameters
-        ----------
-        verbose
-            Whether fields that were left out and notes follow even where there were conversations.
-        """
+    def lines(self) -> list[str]:
+        """Return one line for the file, then what was left out, notes, and what went wrong."""
         reading, logged = self.reading, self.logged
         lines = [self._line()] if reading.format else []
-        if verbose:
-            dropped = sorted(reading.dropped.items())
-            lines += [f"  left out {name} ({_count(count, 'record')})" for name, count in dropped]
-        if verbose or not self.conversations:
-            lines += [f"  {note}" for note in reading.notes]
+        if reading.dropped:
+            counts = sorted(reading.dropped.items(), key=lambda one: (-one[1], one[0]))
+            lines.append(
+                f"  left out (in how many records): {', '.join(f'{name} ({count:,})' for name, count in counts)}"
+            )
+        lines += [f"  {note}" for note in reading.notes]
         if logged is not None:
             lines += [f"  not logged: {failure}" for failure in logged.failed]
             if logged.not_sent or logged.stopped:
@@ -93,8 +88,6 @@ class FileImport:
         if self.logged is not None and self.conversations:
             updated = f"updated {self.logged.updated}, " if self.logged.updated else ""
             found += f"; logged {self.logged.logged}, {updated}already there {self.logged.already_there}"
-        if reading.dropped:
-            found += f"; {_count(len(reading.dropped), 'field')} left out, --verbose lists them"
         return f"{self.file}: {found}"
 
 
@@ -200,7 +193,6 @@ def import_files(
     model: str | None = None,
     text: str | None = None,
     dry_run: bool = False,
-    verbose: bool = False,
     on_line: Callable[[str], Any] | None = None,
     **options: Any,
 ) -> ImportResult:
@@ -212,8 +204,6 @@ def import_files(
         Opens the service; not called in a dry run, or when there is nothing to log.
     files, prompt, model, text, dry_run
         As for ``lift.import_files``.
-    verbose
-        Whether the lines list the fields that are left out, and the notes of the readers.
     on_line
         Called with each line of the result as soon as it is known.
     options
@@ -240,7 +230,7 @@ def import_files(
             destination.plan(parts)
         else:
             one.logged = destination.log(parts)
-        for line in one.lines(verbose=verbose):
+        for line in one.lines():
             add(line)
     about_texts = ["The files contain no conversations that could be logged."]
     if dry_run:
