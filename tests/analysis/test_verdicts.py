@@ -154,11 +154,11 @@ def test_sentences_name_the_question_numbers_lead_to_their_conversations_and_sev
     assert compared["warnings"].str.contains("those of 2 models of the judge").all()
     found = analysis.segments(table)
     assert set(found["column"]) <= {"prompt", "hour", "truth"}
-    assert "prompt b has refund" in " ".join(found.attrs["promptlift"]["sentences"])
-    for result, mark in ((compared, ["b"]), (found, ["prompt", "b"]), (analysis.completion(table), [])):
+    assert "prompt a has refund" in " ".join(found.attrs["promptlift"]["sentences"])
+    for result, mark in ((compared, ["a"]), (found, ["prompt", "a"]), (analysis.completion(table), [])):
         rows = analysis.conversations_of(result, table, *mark)
         assert list(rows) == list(table)
-        assert len(rows) == analysis.completion(table[table["prompt"] == "b"] if mark else table)["n"].iloc[0]
+        assert len(rows) == analysis.completion(table[table["prompt"] == "a"] if mark else table)["n"].iloc[0]
     alone = USES["compare"](of_two_prompts().drop(columns="analyser"))["warnings"]
     assert not alone.str.contains("of the judge").any()
 

@@ -72,7 +72,9 @@ def members(table: pd.DataFrame, row: dict, merged: dict[str, list[str]]) -> np.
     if column == "topics":
         return np.array([bool(wanted & set(topics)) for topics in table[column]])
     if pd.api.types.is_numeric_dtype(table[column]) and not row["n_merged"]:
-        ends = [float(end.replace(",", "")) for end in re.split(" to ", segment)]
+        ends = [
+            float(end.replace(",", "")) for end in re.split(" to ", re.sub(r"^.*\((.*)\)$", r"\1", segment))
+        ]
         value = table[column].astype("Float64")
         return value.between(ends[0] * (1 - 1e-5), ends[-1] * (1 + 1e-5)).fillna(False).to_numpy(bool)
     return table[column].astype("str").isin(wanted).to_numpy()

@@ -37,7 +37,7 @@ SAID = {
         lift=24.0, liftLow=8.0
     ),
     # A winner whose interval contains 0 does not complete "more".
-    "A winner was found; the measured lift is +5.00% (−0.04% to +9.00%); confidence 0.97.": won(
+    "A winner was found; the measured lift is +5% (−0.04% to +9%); confidence 0.97.": won(
         lift=5.0, liftLow=-0.04, liftHigh=9.0
     ),
     "A winner was found; the measured lift is +12%, without an interval; confidence 0.97.": won(lift=12.5),

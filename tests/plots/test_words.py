@@ -143,7 +143,7 @@ def test_segments_have_verdict_rule_and_what_may_be_missed():
     text = said(plots.segments(segmented(np.random.default_rng(0), planted="metadata.returning")))
     for part in (
         "metadata.returning: yes · lower",
-        "2 of 39 segments clearly differ: p of the score test below 0.05, adjusted for 37 comparisons",
+        "1 of 37 segments clearly differs: p of the score test below 0.05, adjusted for 37 comparisons",
         "not a cause", "Drops of less than 13 points may be missed.", "Only the 12 surest are shown.",
     ):  # fmt: skip
         assert part in text

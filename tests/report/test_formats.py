@@ -145,7 +145,7 @@ def test_markdown_is_escaped_where_it_must_be(text, markdown):
     ("cell", "kind", "shown"),
     [
         (Estimate(0.5, 0.25, 0.75), "share", "50% (25% to 75%)"),
-        (Estimate(0.996, 0.991, 1.0), "share", "99.6% (99.1% to 100.0%)"),
+        (Estimate(0.996, 0.991, 1.0), "share", "99.6% (99.1% to 100%)"),
         (Estimate(0.5), "share", "50% (no interval)"),
         (Estimate(float("nan"), 0.1, 0.2), "share", "–"),
         (0.001, "share", "<1%"),

@@ -7,13 +7,17 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from promptlift import analysis
+from promptlift import analysis, plots
+from promptlift.analysis.sentences import completion_sentence, ends_of
 from promptlift.frames import edits_table, optimizations_table, variants_table
 from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.renderers import renderer_for
+from promptlift.words.figures import percent
 from support.labelled import label
 from support.report_numbers import (
     FORMATS,
@@ -178,3 +182,37 @@ def same_as_printed(row, exact):
 def is_rounded(value, shown, half):
     """Whether a number is the exact one, rounded; that of a lift in percent is exact in percent."""
     return any(abs(scale * shown - value) <= scale * half + 1e-12 or shown == value for scale in (1, 100))
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
+def test_table_sentence_title_and_every_format_agree(tmp_path_factory, yes, no, unknown):
+    assume(yes + no)
+    outcomes = [True] * yes + [False] * no + [None] * unknown
+    table = conversations(len(outcomes)).assign(
+        status="completed", task_completed=pd.array(outcomes, "boolean")
+    )
+    row = analysis.completion(table).iloc[0]
+    rate, low, high = ends_of(row, "rate")
+    assert (row["n"], row["completed"], rate) == (yes + no, yes, yes / (yes + no))
+    shown, *ends = percent(rate, low, high)
+    interval, of = " to ".join(ends), f"of {yes + no} conversation"
+    sentence = completion_sentence((rate, low, high), row["n"])
+    title = plots.completion_trend(table, freq="MS", title="auto").get_title(loc="left").replace("\n", " ")
+    for said in (sentence, title):
+        assert said.startswith(f"{shown} {of}"), said
+        assert f"({interval})" in said
+    window = {"window": Window(), "now": NOW, "title": None, "logo": None, "redacted": False, "examples": 1}
+    document = compose(gather(table, ["p1"], Window()), **window)
+    folder = tmp_path_factory.mktemp("agree")
+    for ending in ("html", "xlsx", *(["pdf"] if pdf_can_be_written() else [])):
+        (folder / f"r.{ending}").write_bytes(renderer_for(folder / f"r.{ending}")(document))
+    _, cards = html_tables(folder / "r.html")
+    card = next(card for card in cards if card[0] == "Completed their task")
+    assert card[1] == shown
+    assert card[2].startswith(f"{interval} (95% interval), {yes} of {yes + no}")
+    assert not pdf_can_be_written() or squeezed("".join(card)) in pdf_text(folder / "r.pdf")
+    cells = next(cells for cells in sheets(folder / "r.xlsx")["Summary"] if "Completed their task" in cells)
+    assert cells[cells.index("Completed their task") + 1 :][:5] == pytest.approx(
+        [rate, low, high, yes, yes + no]
+    )

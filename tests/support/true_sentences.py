@@ -38,6 +38,11 @@ def check(sentence, row):
         for text, number in ((few, -low), (many, high)):
             assert abs(value(text) - number * value(base) / 100) <= 0.5 + 1e-6
         return
+    if min(row["n"], row["n_control"]) < 10:
+        assert row["verdict"] == "no winner"
+        assert sentence.startswith("No clear difference")
+        assert not re.search(r"higher|lower|completes", sentence)
+        return
     up = difference > 0
     word, other = ("more", "higher") if up else ("less", "lower")
     assert {"winner": True, "worse": False}.get(row["verdict"], up) == up

@@ -181,7 +181,7 @@ def other(kind, ends, verdict="clear"):
     row = {
         "kind": kind, "name": "latency_ms" if kind == "measure" else "Delay", "difference": ends[0],
         "difference_low": ends[1], "difference_high": ends[2], "value": 4.0, "value_control": 9.0, "verdict": verdict,
-        "p_holm": 0.2,
+        "p_holm": 0.2, "n": 90, "n_control": 90,
     }  # fmt: skip
     return other_difference_sentence(row, {"variant": "b", "control": "a", "level": 0.95, "n_tests": 7})
 
@@ -210,6 +210,10 @@ def tables():
         "compare, a score, unclear": compared(
             moods(a=(20, 10, 10), b=(19, 10, 11)), outcome="sentiment_score", control="a"
         ),
+        "compare, a score of few": compared(
+            moods(a=(8, 1, 0), b=(0, 1, 8)), outcome="sentiment_score", control="a"
+        ),
+        "compare, labels of few": compared(moods(a=(9, 0, 0), b=(0, 0, 9)), outcome="sentiment", control="a"),
         "compare, labels": compared(moods(a=(40, 10, 10), b=(10, 10, 40)), outcome="sentiment", control="a"),
         "compare, labels alike": compared(moods(a=(20, 10, 10), b=(19, 10, 11)), outcome="sentiment", control="a"),
         "compare, labels at both ends": compared(moods(a=(0, 60, 0), b=(30, 0, 30)), outcome="sentiment", control="a"),
@@ -233,6 +237,12 @@ def tables():
         "trend, three groups": analysis.completion_trend(
             outcomes(a=(30, 60), b=(31, 60), c=(50, 60)), by="prompt_id", freq="D"
         ),
+        "trend, small groups": analysis.completion_trend(
+            outcomes(a=(0, 3), b=(2, 3), c=(3, 3)), by="prompt_id", freq="D"
+        ),
+        "trend, one group of three is large": analysis.completion_trend(
+            outcomes(a=(0, 3), b=(31, 60), c=(3, 3)), by="prompt_id", freq="D"
+        ),
         "sentiment": analysis.sentiment_distribution(moods(a=(10, 20, 30))),
         "sentiment, one": analysis.sentiment_distribution(moods(a=(0, 0, 1))),
         "sentiment, two": analysis.sentiment_distribution(moods(a=(10, 20, 30), b=(30, 20, 10)), by="prompt_id"),
@@ -254,6 +264,9 @@ def tables():
         "change, none": analysis.changes(titled(*often, at=dates), at="2026-01-15"),
         "segments": analysis.segments(judged),
         "segments, none": analysis.segments(judged.assign(task_completed=np.arange(200) % 4 > 0)),
+        "segments, a bin": analysis.segments(
+            judged.assign(channel="web", n_turns=np.r_[np.arange(100) % 50, np.arange(100) % 80 + 9])
+        ),
         "segments, unproven": analysis.segments(judged.assign(basis="model")),
         "timeline": timeline((20, 40), (35, 40)),
         "timeline, alike": timeline((20, 40), (21, 40)),
@@ -263,6 +276,7 @@ def tables():
         "production, few": applied((20, 40), (3, 4)),
         "heatmap": analysis.persona_scenario_heatmap(simulations(200, lift=0.4)),
         "heatmap, alike": analysis.persona_scenario_heatmap(simulations(60, lift=0.0)),
+        "heatmap, few": analysis.persona_scenario_heatmap(simulations(4, lift=0.4)),
         "heatmap, none": analysis.persona_scenario_heatmap(simulations(0)),
         "targets": targets((9.0, 4.0, 14.0), (-8.0, -13.0, -3.0)),
         "targets, unclear": targets((2.0, -3.0, 7.0)),
@@ -323,6 +337,7 @@ def values():
         "figures": " ".join(figures.figures(70.04, 69.98, 70.1)),
         "signs": " ".join(figures.signed_figures(0.0, -0.4, 3.0)),
         "percent": " ".join(figures.percent(0.9997, 0.992, 1.0)),
+        "percent, small": " ".join(figures.percent(0.002, 0.0004, 0.0112)),
         "a hostile name": names.name_in_words("v2\n\x1b[31m<script>\u202e" + "x" * 500),
     }
 

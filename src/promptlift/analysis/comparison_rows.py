@@ -166,7 +166,6 @@ def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     """Compare independent groups of true and false: the score test, and the interval that inverts it."""
     x1, n1, x0, n0 = sample.counts(1.0)
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
-    enough = min(n1, n0) >= FEWEST
     return {
         **_rates(x1, n1, x0, n0, rule.level),
         **_points(result.lift_points, result.lift_points_low, result.lift_points_high),
@@ -177,8 +176,7 @@ def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
             n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
         ),
         "direction": result.lift_points or 0.0,
-        "decided": enough,
-        "caveat": "" if enough or not sample.comparable else f"{TOO_FEW.capitalize()}.",
+        **_decidable(sample),
         **_losses(sample, n1 + n0 + sample.n_dropped),
     }
 
@@ -214,9 +212,9 @@ def unpaired_score_row(sample: Sample, rule: Rule) -> dict[str, Any]:
         "test": "Mann-Whitney",
         "p": result.p,
         "smallest_findable": findable_mean(_welch_error(sample), alpha=rule.strictest),
-        "decided": True,
         **_losses(sample, result.n1 + result.n0 + sample.n_dropped),
         **_agreement(result.cliffs_delta or 0.0, result.difference),
+        **_decidable(sample),
     }
 
 
@@ -245,7 +243,7 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
     x1, n1, x0, n0 = sample.counts(best)
     low, high = score_interval(x1, n1, x0, n0, level=rule.level)
     ranked = score_test(sample.variant, sample.control, level=rule.level)
-    clear = ranked.p < rule.alpha
+    clear = ranked.p < rule.alpha and min(n1, n0) >= FEWEST
     return row | {
         **_rates(x1, n1, x0, n0, rule.level),
         **_points(
@@ -288,6 +286,14 @@ def _holds_zero(row: dict[str, Any]) -> bool:
         return False
     _, low, high = (row[name] for name in _POINTS)
     return low is None or high is None or low <= 0.0 <= high
+
+
+def _decidable(sample: Sample) -> dict[str, Any]:
+    """Return whether independent groups are large enough for a verdict, and the warning where they are not."""
+    enough = min(len(sample.variant), len(sample.control)) >= FEWEST
+    if enough or not sample.comparable:
+        return {"decided": enough}
+    return {"decided": False, "caveat": f"{TOO_FEW.capitalize()}."}
 
 
 def _difference(*ends: float | None) -> dict[str, float | None]:

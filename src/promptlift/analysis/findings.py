@@ -12,7 +12,6 @@ Where nothing was found it says so, with what was measured.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -42,6 +41,7 @@ from promptlift.words.sentences import (
     differs,
     labels_differ,
     leaves_out_zero,
+    often,
     trend,
 )
 
@@ -121,8 +121,10 @@ def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         one for one in tested if one["is_trend"] and leaves_out_zero(one["points_low"], one["points_high"])
     ]
     if found:
-        more = f"; {len(found) - 2} more rise or fall" if len(found) > 2 else ""
-        return "; ".join(_slope(one, by) for one in found[:2]) + more
+        more = f"; {len(found) - 2} more {'rises or falls' if len(found) == 3 else 'rise or fall'}"
+        first, *second = (_slope(one, by) for one in found[:2])
+        said = "; ".join([first, *(one.replace("Completion", "completion", 1) for one in second)])
+        return said + more if len(found) > 2 else said
     if by is not None:
         return _groups(
             _pooled(table, by, "completed", "n"), "complete their task", facts["level"], COMPLETION
@@ -186,6 +188,11 @@ def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
     rows = table[table["sentiment_n"] > 0]
     if rows.empty:
         return "No conversations with a sentiment score"
+    if by is not None and len(rows[by].unique()) > 1:
+        enough = rows.groupby(by, dropna=False, observed=True)["sentiment_n"].transform("sum") >= FEWEST
+        rows = rows[enough]
+        if rows.empty:
+            return f"No group has the {FEWEST} conversations that a comparison needs"
     groups = [(None, rows)] if by is None else list(rows.groupby(by, sort=False, dropna=False, observed=True))
     means = [
         (name, (part["sentiment_mean"] * part["sentiment_n"]).sum() / part["sentiment_n"].sum())
@@ -333,7 +340,8 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     found = table[table["verdict"].ne("unclear")]
     basis = facts.get("basis")
     if found.empty and not may_say_clearly(basis, agreement_of(facts)):
-        return f"None of {counted(len(table), 'segment')} is named: no labels show that the judge is right on them"
+        which = "The only segment is not" if len(table) == 1 else f"None of {len(table):,} segments is"
+        return f"{which} named: no labels show that the judge is right"
     if found.empty:
         least = facts["smallest_findable_points"]
         missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
@@ -382,6 +390,8 @@ def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> 
     if everything.empty or not everything["n"].iloc[0]:
         return "No pairs of simulated conversations"
     row = everything.iloc[0]
+    if row["n"] < FEWEST:
+        return f"Too few pairs to compare the variant with the original: {row['n']:,}"
     return f"{_difference(ends_of(row, 'difference'), 'the variant', 'the original')}, {counted(row['n'], 'pair')}"
 
 
@@ -400,26 +410,26 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, out
     if not known_groups:
         return _NO_INSIGHTS
     if len(known_groups) != 2:
-        ranked = sorted(known_groups, key=lambda group: group[1] / group[2])
-        parts = []
+        large = [group for group in known_groups if group[2] >= FEWEST]
+        if not large and len(known_groups) > 1:
+            return f"No group has the {FEWEST} conversations that a comparison needs"
+        ranked = sorted(large or known_groups, key=lambda group: group[1] / group[2])
+        parts: list[str] = []
         for name, n, total in dict.fromkeys((ranked[0], ranked[-1])):
             share, least, most = percent(*_rate(n, total, level))
-            parts.append(f"{share} of {name} ({least} to {most})")
-        return f"{' to '.join(parts)} {deed}"
+            parts.append(
+                f"{share} of {'those' if parts else 'the conversations'} of {name} ({least} to {most})"
+            )
+        among = f": the lowest and the highest of {len(large)} groups" if len(parts) > 1 else ""
+        return f"{' and '.join(parts)} {deed}{among}"
     (control, x0, n0), (name, x1, n1) = known_groups
     test = compare_unpaired(x1, n1, x0, n0, level=level)
     ends = test.lift_points, test.lift_points_low, test.lift_points_high
     if test.direction == "unclear":
         why = f"; {TOO_FEW}" if leaves_out_zero(*ends[1:]) else ""
         return f"{alike(name, control, ends, outcome)}{why}"
-    value, *_ = ends
-    shown, least, most = size_figures(*(math.nan if end is None else end for end in ends))
     rates = " and ".join(percent(x1 / n1, x0 / n0))
-    way = "more" if value is not None and value > 0 else "less"
-    return (
-        f"Conversations of {name} {deed} {points(shown)} {way} often than those of {control} "
-        f"({rates}; {least} to {most})"
-    )
+    return often(f"Conversations of {name}", deed, ends, f"those of {control}", f"{rates}; ")
 
 
 def _pooled(table: pd.DataFrame, by: str, part: str, whole: str) -> list[tuple[str, int, int]]:

@@ -26,6 +26,11 @@ NOT_GIVEN: Final = "not given"
 PAIR_SEPARATOR: Final = " × "
 HOLDS_LISTS: Final = "it holds lists or other values that cannot name a segment"
 _LABEL_WIDTH: Final = 120
+# What the smallest and the largest values of a column are called, where they are not just low and high.
+_ENDS: Final = {
+    **dict.fromkeys(("n_turns", "duration_s"), ("shortest", "longest")),
+    "latency_ms": ("fastest", "slowest"),
+}
 _LISTS: Final = ("topics", "tags", "issues")
 
 
@@ -210,12 +215,13 @@ def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_], bins: 
     given = rows.edges.get(str(column.name))
     edges, highest = (_edges(numbers, rows.weight, bins), numbers) if given is None else given
     place = np.where(missing, -1, np.searchsorted(edges, numbers, side="left"))
+    words = _ends_in_words(str(column.name), bins) if len(edges) + 1 == bins else {}
     segments = []
     for at in range(len(edges) + 1):
         members = place == at
         if members.any():
             label = _range(float(numbers[members].min()), float(highest[members].max()))
-            segments.append(_segment(label, members, rows))
+            segments.append(_segment(f"{words[at]} ({label})" if at in words else label, members, rows))
     return [*segments, *([_segment(NOT_GIVEN, missing, rows)] if missing.any() else [])]
 
 
@@ -233,6 +239,13 @@ def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins:
     after = np.cumsum(weight[finite][order])
     ranks = np.floor((after[-1] - 1) * shares)
     return np.unique(values[order][np.searchsorted(after, ranks, side="right")])
+
+
+def _ends_in_words(column: str, bins: int) -> dict[int, str]:
+    """Return what the first and the last of some quantile bins are called."""
+    part = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}.get(bins)
+    lowest, highest = _ENDS.get(column, ("lowest", "highest"))
+    return {0: f"{lowest} {part}", bins - 1: f"{highest} {part}"} if part else {}
 
 
 def _range(low: float, high: float) -> str:

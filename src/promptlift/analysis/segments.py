@@ -37,7 +37,7 @@ from promptlift.stats.differences import FEWEST, design_effect, score_interval, 
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_points_unpaired
-from promptlift.words.figures import figures
+from promptlift.words.figures import counted, figures
 from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ _PLAINEST: Final = (
 _SAME_RANKS: Final = 0.7
 # unspecified: how much pairs may gain at most; a smaller variance of few tasks is chance.
 _LEAST_EFFECT: Final = 0.5
-_UNPROVEN: Final = f"nothing shows that the judge is right on them. At least {LABELS_OF_A_PROOF} labels (analysis.label_plan, labels=) can."
+_UNPROVEN: Final = f"At least {LABELS_OF_A_PROOF} labels (analysis.label_plan, labels=) can."
 _TASK: Final = re.compile(r"task([_-]?id)?", re.IGNORECASE)
 _OF_SNAPSHOTS: Final = ("month", "position")
 _OF_VERDICTS: Final = ("judge", "judge_version", "reason", "problem")
@@ -135,7 +135,7 @@ def segments(
     Returns
     -------
     DataFrame
-        One row per segment, the smallest p first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
+        One row per segment, the smallest p first (of a column with two, the one that fails more often): ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
         ``unclear``; by the corrected difference where labels correct it), ``difference_points`` of its rate to that of the rest with the
         interval of Miettinen and Nurminen (``…_low``, ``…_high``), which inverts the score test of this segment alone, ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
         ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
@@ -192,7 +192,6 @@ def segments(
         # By a judge that nothing proves, differences are shown and no segment is named.
         named = by_labels if labels is not None else np.zeros(len(table), bool)
         table["verdict"] = table["verdict"].where(named, "unclear")
-    # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     return _in_words(with_provenance(table, conversations, "segments", **facts))
 
@@ -287,7 +286,18 @@ def splits_of(
     chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])
     together = [reader.pair(splits[one], splits[other]) for one, other in chosen]
     alone = [splits[name] for name in dict.fromkeys(single)]
-    return Splits([*alone, *together], reader.everyone(), reader.same)
+    return Splits([*map(_without_rest, (*alone, *together))], reader.everyone(), reader.same)
+
+
+def _without_rest(split: Split) -> Split:
+    """Return a split of two segments with the one that fails more often: the other is its rest, and says the same."""
+    if len(split.segments) != 2 or not split.exclusive:
+        return split
+    one, other = sorted(split.segments, key=lambda segment: segment.label)
+    if not np.array_equal(one.counts + other.counts, split.totals):
+        return split
+    rates = [float(segment.counts[:, 1].sum() / segment.counts.sum()) for segment in (one, other)]
+    return replace(split, segments=(one if rates[0] <= rates[1] else other,))
 
 
 def _without_twins(splits: Sequence[Split], reader: Reader) -> dict[str, Split]:
@@ -489,19 +499,22 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
             return f"Which segments differ {UNTOLD}: a word list judged the conversations."
         return "No column has two segments with enough conversations to compare."
     found = table[table["verdict"] != "unclear"]
-    among = f"{len(table):,} segments of {facts['n_judged']:,} conversations"
-    named = ", ".join(
-        f"{name_in_words(row['column'])} {name_in_words(row['segment'])}"
-        for row in found.head(3).to_dict("records")
-    )
-    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-    first = (
-        f"{len(found):,} of {among} clearly differ from the rest{as_seen_by(facts['basis'])}: {named}{more}."
-        if len(found)
-        else (f"None of {among} clearly differs from the rest.")
-    )
-    if not may_say_clearly(facts["basis"], agreement_of(facts)) and found.empty:
-        first = f"None of {among} is named: {_UNPROVEN}"
+    judged, alone = counted(facts["n_judged"], "conversation"), len(table) == 1
+    none = f"The only segment of {judged}" if alone else f"None of {len(table):,} segments of {judged}"
+    if len(found):
+        named = ", ".join(
+            f"{name_in_words(row['column'])} {name_in_words(row['segment'])}"
+            for row in found.head(3).to_dict("records")
+        )
+        more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+        differ = f"clearly differ{'s' if len(found) == 1 else ''} from the rest{as_seen_by(facts['basis'])}"
+        first = f"{len(found):,} of {counted(len(table), 'segment')} of {judged} {differ}: {named}{more}."
+    elif may_say_clearly(facts["basis"], agreement_of(facts)):
+        first = f"{none} {'does not clearly differ' if alone else 'clearly differs'} from the rest."
+    else:
+        first = (
+            f"{none} is{' not' if alone else ''} named: nothing shows that the judge is right. {_UNPROVEN}"
+        )
     if "corrected" in facts:  # what could be found says nothing of labels
         return first
     least = facts["smallest_findable_points"]

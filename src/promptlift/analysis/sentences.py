@@ -24,6 +24,7 @@ from promptlift.words.sentences import (
     labels_differ,
     leaves_out_zero,
     of_users,
+    often,
     possible,
     strength_of,
     trend,
@@ -97,6 +98,8 @@ def difference_sentence(
     if strength == "unclear":
         said = alike(one, other, ends, outcome)
         return f"{said}; unclear{seen}. {possible(*ends[1:], completes=completes)}"
+    if why_not == TOO_FEW and not decided:
+        return f"{alike(one, other, ends, outcome)}; {TOO_FEW}."
     found = f"{differs(one, other, ends, outcome)}; {strength}{seen}"
     if decided:
         return f"{found}. {of_users(size_figures(*ends)[0], up=ends[0] > 0.0, completes=completes)}"
@@ -104,9 +107,20 @@ def difference_sentence(
 
 
 def score_sentence(
-    name: Any, control: Any, ends: Ends, *, score: str, decided: bool, p: Any = None, basis: str | None = None
+    name: Any,
+    control: Any,
+    ends: Ends,
+    *,
+    score: str,
+    decided: bool,
+    few: bool,
+    p: Any = None,
+    basis: str | None = None,
 ) -> str:
-    """Return how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
+    """Return how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit.
+
+    ``few`` values of a group say nothing of a direction.
+    """
     one, other = name_in_words(name), name_in_words(control)
     what = score.replace("_", " ")
     if not may_tell(basis):
@@ -116,6 +130,8 @@ def score_sentence(
         return f"{one} and {other} cannot be compared in {one_line(what, 40)} yet: too few known values."
     if strength == "unclear":
         return f"{alike(one, other, ends, score, score=True)}; unclear{of_p(p) if decided else ''}."
+    if few and not decided:
+        return f"{alike(one, other, ends, score, score=True)}; {TOO_FEW}."
     ending = strength if decided else f"{strength}, but not clearly{of_p(p)}"
     return f"{differs(one, other, ends, score, score=True)}; {ending}{seen}."
 
@@ -139,7 +155,10 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     decided = _is_decided(row["verdict"], ends)
     names = row["variant"], row["control"]
     if kind == "score":
-        return score_sentence(*names, ends, score=outcome, decided=decided, p=row["p_holm"], basis=basis)
+        few = min(row["n"], row["n_control"]) < FEWEST
+        return score_sentence(
+            *names, ends, score=outcome, decided=decided, few=few, p=row["p_holm"], basis=basis
+        )
     return difference_sentence(
         *names, ends, decided=decided, outcome=outcome, why_not=why_not(row, facts), basis=basis,
         agreement=agreement_of(facts),
@@ -153,12 +172,14 @@ def _is_decided(verdict: Any, ends: Ends) -> bool:
 def why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     """Return why a row of a comparison has no verdict although its interval leaves out 0; empty where nothing explains it."""
     p, k = row["p_holm"], facts["n_tests"]
+    if any(row.get(name, FEWEST) < FEWEST for name in _SIZES):
+        return TOO_FEW
     if known(p) and p >= 1.0 - facts["level"]:
         return f"p is {p:.2g}" + (f" among {k:,} comparisons" if k > 1 else "")
     confidence = row.get("confidence_worse" if row.get("difference_points", 0.0) < 0.0 else "confidence")
     if known(confidence):
         return f"confidence is {confidence:.2f}, below {facts['confidence_needed']:.2f}"
-    return TOO_FEW if any(row.get(name, FEWEST) < FEWEST for name in _SIZES) else ""
+    return ""
 
 
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
@@ -184,23 +205,26 @@ def issue_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
             f"{UNTOLD}: whoever found it also said which conversations failed" if row["n"] else "is not known"
         )
         return f"Whether conversations with {name} fail more often {why}."
-    said = f"Conversations with {name} {_often(*ends)} those without"
+    if min(row["n_rated"], row["n_rated_without"]) < FEWEST:
+        return f"Fewer than {FEWEST} conversations with {name}, or without it, are too few to compare."
+    said = _failing(f"Conversations with {name}", ends, "those without")
     alike_in = " and ".join(_ALIKE.get(one, one) for one in facts["adjusted_for"])
     if not alike_in:
         return f"{said}."
     if not all(map(known, adjusted)):
         return f"{said}; none of the same {alike_in} can be compared."
-    return f"{said}; among those of the same {alike_in} they {_often(*adjusted, than=False)}."
+    return f"{said}; {_failing(f'among those of the same {alike_in} they', adjusted)}."
 
 
-def _often(difference: float, low: float, high: float, *, than: bool = True) -> str:
-    whom = " than" if than else ""
-    if not leaves_out_zero(low, high):
-        shown, lower, upper = signed_figures(-difference, -high, -low)
-        return f"fail neither clearly more nor less often ({points(shown)}, {lower} to {upper}){whom}"
-    shown, lower, upper = size_figures(difference, low, high)
-    way = "more" if difference < 0.0 else "less"
-    return f"fail {points(shown)} {way} often ({lower} to {upper}){whom}"
+def _failing(who: str, completing: Ends, other: str = "") -> str:
+    """Return how much more often some conversations fail than others, from how much more often they complete."""
+    difference, low, high = completing
+    ends = -difference, -high, -low
+    if leaves_out_zero(low, high):
+        return often(who, "fail", ends, other)
+    shown, lower, upper = signed_figures(*ends)
+    than = f" than {other}" if other else ""
+    return f"{who} fail neither clearly more nor less often{than} ({points(shown)}, {lower} to {upper})"
 
 
 def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
@@ -210,8 +234,9 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
     decided = row["verdict"] != "unclear"
     if row["kind"] == "measure":
         basis = basis_of_analyser(facts.get("analyser")) if row["name"] in JUDGED else None
+        few = min(row["n"], row["n_control"]) < FEWEST
         return score_sentence(
-            one, other, ends, score=row["name"], decided=decided, p=row["p_holm"], basis=basis
+            one, other, ends, score=row["name"], decided=decided, few=few, p=row["p_holm"], basis=basis
         )
     what = f"the {row['kind']} {name_in_words(row['name'])}"
     if not decided or not leaves_out_zero(*ends[1:]):

@@ -10,7 +10,7 @@ from promptlift.frames.headline import TESTED_LIFT, headlines_of
 from promptlift.stats.differences import FEWEST
 from promptlift.words.figures import confidences, counted, known, points, size_figures
 from promptlift.words.names import name_in_title, names_in_title, quoted
-from promptlift.words.sentences import alike, differs, leaves_out_zero, lift, measured, measured_lift
+from promptlift.words.sentences import alike, differs, leaves_out_zero, lift, measured, measured_lift, often
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -131,7 +131,7 @@ def _search(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         counts += f" of {generations} generations"
     table = table.assign(name=names_in_title(list(table["name"])))
     kept = table[table["state"].ne("rejected")]
-    ahead = kept[kept["points_low"].gt(0) & kept["points_high"].notna()]
+    ahead = kept[kept["points_low"].gt(0) & kept["points_high"].notna() & kept["n_pairs"].ge(FEWEST)]
     if ahead.empty:
         return f"None of {counts} is clearly ahead of the original in the search"
     row = ahead.iloc[ahead["points_low"].argmax()]
@@ -176,9 +176,7 @@ def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         row = tested.iloc[tested["difference"].abs().argmax()]
         return f"No target clearly improved or became worse: most for {quoted(row['target'])}, {measured(ends_of(row, 'difference'))}"
     first = (improved if len(improved) else worse).iloc[0]
-    shown, low, high = size_figures(*ends_of(first, "difference"))
-    way = "more" if len(improved) else "less"
-    said = f"{quoted(first['target'])} is met {points(shown)} {way} often ({low} to {high})"
+    said = often(quoted(first["target"]), "is met", ends_of(first, "difference"))
     if len(table) == 1:
         return said
     counts = {"improved": len(improved), "became worse": len(worse)}

@@ -171,11 +171,7 @@ def _segments(two: _Two, zone: tzinfo) -> list[dict[str, Any]]:
     )  # fmt: skip
     rows = []
     for split in found.splits:
-        shown = split.segments
-        if len(shown) == 2 and split.exclusive:
-            # Each is the other's rest. Of yes and no this is yes.
-            shown = (max(shown, key=lambda one: one.label),)
-        for segment in shown:
+        for segment in split.segments:
             # Inside and in the rest, the variant before the control.
             cells = np.concatenate([segment.counts[::-1], (split.totals - segment.counts)[::-1]])
             n, x = cells.sum(axis=1), cells[:, 1]
@@ -230,6 +226,6 @@ def _decide(rows: list[dict[str, Any]], level: float) -> None:
     for row, value, adjusted in zip(rows, p, holm(p).tolist() if p else [], strict=True):
         low, high = row["difference_low"], row["difference_high"]
         clear = adjusted < 1.0 - level and not pd.isna(low) and not low <= 0.0 <= high
-        clear = clear and (row["kind"] == "measure" or min(row["n"], row["n_control"]) >= FEWEST)
+        clear = clear and min(row["n"], row["n_control"]) >= FEWEST
         row["p"], row["p_holm"] = value, adjusted
         row["verdict"] = ("higher" if low > 0.0 else "lower") if clear else "unclear"

@@ -141,7 +141,9 @@ def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
     corrected = has_corrected(table, "difference_points")
-    differ = "clearly differ" if may_say_clearly(facts.get("basis"), agreement_of(facts)) else "differ"
+    differ = "differs" if clear == 1 else "differ"
+    if may_say_clearly(facts.get("basis"), agreement_of(facts)):
+        differ = f"clearly {differ}"
     rule = score_rule(facts["level"], facts["n_tests"])
     if corrected:
         rule = f"p below {1.0 - facts['level']:.3g}, adjusted for {facts['n_tests']:,} comparisons"

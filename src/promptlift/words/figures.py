@@ -1,4 +1,8 @@
-"""Numbers in a sentence: as few digits as tell different numbers apart, and never a rounded 0 or 100."""
+"""Numbers in a sentence: as few digits as tell different numbers apart, and never a rounded 0 or 100.
+
+>>> percent(0.002, 0.0004, 0.0112)
+('0.2%', '0.04%', '1.1%')
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def known(value: Any) -> bool:
 
 
 def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
-    """Format numbers alike, with as few decimals as keep different ones different.
+    """Format numbers with as few decimals as keep different ones different, larger ones with fewer, and none that is 0.
 
     Parameters
     ----------
@@ -35,8 +39,19 @@ def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]
     ends
         Numbers that are shown only where they are exact: 0, and for percentages 100.
     """
-    digits = _digits(values, ends)
-    return tuple(_text(value, digits) for value in values)
+    most = _digits(values, ends)
+
+    def text(value: float) -> str:
+        # Two digits say how far a number is from an end; more only tell it from another.
+        away = min(abs(value - end) for end in ends)
+        enough = max(1 - math.floor(math.log10(away)), 0) if away else 0
+        for digits in range(min(enough, most), most):
+            near = round(value, digits)
+            if near not in ends and all(near != round(one, digits) for one in values if one != value):
+                return _text(value, digits)
+        return _text(value, most)
+
+    return tuple(map(text, values))
 
 
 def signed_figures(*values: float) -> tuple[str, ...]:
@@ -109,5 +124,6 @@ def _digits(values: Sequence[float], ends: tuple[float, ...]) -> int:
 
 def _text(value: float, digits: int) -> str:
     text = f"{value:,.{digits}f}".replace("-", "−")
+    text = text.rstrip("0").rstrip(".") if digits else text
     # A negative number that rounds to 0 has no sign.
     return text if text.strip("−0.,") else text.lstrip("−")

@@ -100,9 +100,20 @@ def differs(one: str, other: str, ends: Ends, outcome: str = COMPLETION, *, scor
     if score:
         way = "higher" if up else "lower"
         return f"The mean {_measure(outcome)} of {one} is {shown} {way} than that of {other} ({lower} to {upper})"
-    much = f"{points(shown)} {'more' if up else 'less'}"
-    deed = f"completes {much}" if outcome == COMPLETION else f"has {name_in_title(outcome, 48)} {much} often"
-    return f"{one} {deed} than {other} ({lower} to {upper})"
+    if outcome != COMPLETION:
+        return often(one, f"has {name_in_title(outcome, 48)}", ends, other)
+    return f"{one} completes {points(shown)} {'more' if up else 'less'} than {other} ({lower} to {upper})"
+
+
+def often(subject: str, deed: str, ends: Ends, other: str = "", rates: str = "") -> str:
+    """Return how much more or less often something happens, where the interval of the difference leaves out 0.
+
+    >>> often("Conversations of b", "are negative", (19.2, 9.4, 28.1), "those of a", "30% and 49%; ")
+    'Conversations of b are negative 19 points more often than those of a (30% and 49%; 9 to 28)'
+    """
+    shown, lower, upper = size_figures(*ends)
+    way, than = "more" if ends[0] > 0.0 else "less", f" than {other}" if other else ""
+    return f"{subject} {deed} {points(shown)} {way} often{than} ({rates}{lower} to {upper})"
 
 
 def alike(
@@ -209,21 +220,28 @@ def ended(reason: str) -> str:
 
 def of_users(shown: str, *, up: bool, completes: bool) -> str:
     """Turn points into whole users: 19 points are 19 of 100, 19.2 are 192 of 1,000."""
-    count, base = _whole(shown)
+    base = _base(shown)
+    count = _whole(shown, base)
     deed = f" users {'gets' if count == 1 else 'get'} their task done" if completes else ""
     return f"{count:,} {'more' if up else 'fewer'} of {base:,}{deed}."
 
 
 def possible(low: float, high: float, *, completes: bool) -> str:
     """Return which differences remain possible, in users."""
-    (few, base), (many, _) = (_whole(text) for text in figures(abs(low), abs(high)))
+    shown = figures(abs(low), abs(high))
+    base = max(map(_base, shown))
+    few, many = (_whole(text, base) for text in shown)
     deed = " users who get their task done" if completes else ""
     return f"From {few:,} fewer to {many:,} more of {base:,}{deed}, anything is possible."
 
 
-def _whole(shown: str) -> tuple[int, int]:
-    decimals = len(shown.partition(".")[2])
-    return int(shown.replace(".", "").replace(",", "")), 100 * 10**decimals
+def _base(shown: str) -> int:
+    """Return of how many users a formatted number of points is a whole one."""
+    return int(100 * 10 ** len(shown.partition(".")[2]))
+
+
+def _whole(shown: str, base: int) -> int:
+    return round(float(shown.replace(",", "")) * base / 100)
 
 
 def _measure(outcome: str) -> str:
