@@ -98,11 +98,9 @@ def variant_confidence(scene: Scene) -> bytes:
     return of_axes(plots.variant_confidence(scene.lift.variants(scene.optimization_id)))
 
 
-def heatmap(scene: Scene) -> bytes:
+def where_it_differs(scene: Scene) -> bytes:
     """Where the finalist differs from the original."""
-    return of_axes(
-        plots.persona_scenario_heatmap(scene.lift.optimizations[scene.optimization_id].simulations())
-    )
+    return of_axes(plots.where_it_differs(scene.lift.optimizations[scene.optimization_id].simulations()))
 
 
 def report_page(scene: Scene) -> bytes:
@@ -134,7 +132,7 @@ FIGURES: Final[dict[str, Callable[[Scene], bytes]]] = {
     "issues": issues,
     "variant-lift": variant_lift,
     "variant-confidence": variant_confidence,
-    "heatmap": heatmap,
+    "where-it-differs": where_it_differs,
 }
 
 

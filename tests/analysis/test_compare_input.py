@@ -137,7 +137,7 @@ def test_the_answer_says_its_rule_and_that_no_theta_was_fixed_before():
         None,
     )
     assert facts["rule"].startswith(
-        "Winner or worse: p of the score test below 0.05, with at least 10 in each group;"
+        "Higher or lower: p of the score test below 0.05, with at least 10 in each group;"
     )
     facts = analysis.compare(several(), by="run", pair="task", confidence_mode="high").attrs["promptlift"]
     assert facts["confidence_method"] == "sequential-mixture"

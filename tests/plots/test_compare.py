@@ -33,6 +33,9 @@ def test_verdicts_numbers_and_rule_are_words():
     assert any("40 pairs · confidence" in text and text.endswith("that it is worse") for text in texts)
     assert "Winner or worse: confidence 0.90 or more" in said(ax)
     assert "task completed, difference to a in percentage points (95 % interval)" in texts
+    observed = plots.compare(table, by="run", control="a")
+    assert {"b: higher", "c: lower"} <= set(words(observed))
+    assert "winner" not in said(observed).lower()
     table.loc[table["run"].eq("c"), "task"] += 1_000
     texts = words(plots.compare(table, by="run", pair="task", control="a"))
     assert {"b: winner", "c: not compared", "0 pairs"} <= set(texts)

@@ -100,7 +100,7 @@ def test_the_overview_and_the_timeline_lead_to_conversations_too():
     assert set(sentiment.conversations("negative")["sentiment"]) == {"negative"}
     assert len(issues.conversations("Long wait")) > 0
     one = DATA.assign(prompt_id="v1")
-    ax = plots.prompt_timeline(one, versions=versions(["2026-01-20", "2026-02-12"]), freq="W")
+    ax = plots.completion_trend(one, versions=versions(["2026-01-20", "2026-02-12"]), freq="W")
     assert len(ax.conversations("2026-02-05")) > 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 
 import matplotlib.pyplot as plt
 import pytest
@@ -10,6 +11,10 @@ import pytest
 from promptlift import plots
 from promptlift.plots.theme import WIDTH
 from support.every_plot import FEW, LONG, cases, faults, of_conversations, of_optimizations, table
+
+ROWS = (
+    "benchmark", "changes", "compare", "segments", "simulated_vs_production", "targets", "variant_lift", "where_it_differs",
+)  # fmt: skip
 
 
 def draw(name, call, title):
@@ -36,6 +41,26 @@ def test_every_text_has_its_place(n):
 def plots_of_long_names():
     yield from of_conversations(table(60, LONG[:2], LONG), several=True)
     yield from of_optimizations(60, LONG[:2])
+
+
+def test_no_words_of_a_row_cross_the_line_of_no_difference():
+    drawn = {
+        name: draw(name, call, "auto")
+        for name, call in plots_of_long_names()
+        if name.startswith(ROWS) and "cost" not in name
+    }
+    assert {name.split()[0] for name in drawn} == set(ROWS)
+    for name, ax in drawn.items():
+        ax.figure.draw_without_rendering()
+        for panel in ax.child_axes or [ax]:
+            (zero,) = (line for line in panel.lines if line.get_marker() == "|" and not any(line.get_xdata()))
+            middles = zero.get_transform().transform(zero.get_xydata())
+            half = zero.get_markersize() / 2 * ax.figure.dpi / 72
+            for text, (x, y) in itertools.product(panel.texts, middles):
+                box = text.get_window_extent()
+                crossed = box.x0 < x < box.x1 and box.y0 + 1 < y + half and y - half < box.y1 - 1
+                assert not (crossed and text.get_text()), (name, text.get_text())
+        plt.close(ax.figure)
 
 
 @pytest.mark.slow

@@ -102,14 +102,13 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis_in_panels_on_one_scal
         assert said in text
 
 
-def test_the_lift_on_pairs_after_the_decision_has_a_line_of_its_own():
+def test_a_row_has_two_marks_and_the_lift_on_pairs_after_the_decision_in_words():
     ax = plots.variant_lift(table([{"stage": "confirm"}, WINNER | VERIFIED]))
-    assert (-2.0, 26.5) in whiskers(ax)
-    assert dots(ax, "|") == [11.8]
+    assert [line.get_marker() for line in ax.lines] == ["|", "o", "D"]
+    assert "verified +11.8" in drawn.said(ax)
     assert PLOTS["verified"] in drawn.said(ax)
     without = plots.variant_lift(FULL)
-    assert dots(without, "|") == []
-    assert PLOTS["verified"] not in drawn.said(without)
+    assert "verified" not in drawn.said(without)
 
 
 def test_without_an_interval_dots_are_hollow_and_the_band_of_equivalence_is_drawn():

@@ -28,7 +28,7 @@ def upright(ax):
 
 
 def test_every_version_has_a_line_where_it_began_and_its_rate():
-    ax = plots.prompt_timeline(TABLE, versions=TEXTS)
+    ax = plots.completion_trend(TABLE, versions=TEXTS)
     times = pd.to_datetime(["2026-02-01", "2026-02-12", "2026-03-01"], utc=True)
     assert [line.get_xdata()[0] for line in upright(ax)] == pytest.approx(date2num(times).tolist())
     assert [line.get_linestyle() for line in upright(ax)] == ["-", "--", "-"]
@@ -49,7 +49,7 @@ def test_a_version_of_the_last_minute_is_marked_at_any_hour_and_in_any_zone(now,
     edited = applied - pd.Timedelta(days=40)
     table = small(started_at=[edited, applied], status=["completed"] * 2, task_completed=[False, True])
     texts = versions([edited, applied], origins=["updated", "applied"])
-    ax = plots.prompt_timeline(table, versions=texts, freq=freq, tz=tz)
+    ax = plots.completion_trend(table, versions=texts, freq=freq, tz=tz)
     assert "2: variant applied, current (n = 1)" in words(ax)
     dashed = [line for line in upright(ax) if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == pytest.approx([date2num(applied)])
@@ -59,12 +59,12 @@ def test_a_version_of_the_last_minute_is_marked_at_any_hour_and_in_any_zone(now,
 def test_a_version_after_the_last_period_is_counted_in_words():
     later = versions(["2026-01-20", "2026-02-01", "2026-09-01"])
     table = small(started_at=["2026-01-20", "2026-02-01"], task_completed=[True] * 2)
-    assert PLOTS["version not shown"] in said(plots.prompt_timeline(table, versions=later))
+    assert PLOTS["version not shown"] in said(plots.completion_trend(table, versions=later))
 
 
 @pytest.mark.parametrize(("n", "texts"), [(0, 4), (50, 0)])
 def test_no_conversations_or_versions_give_a_plot_too(n, texts):
-    ax = plots.prompt_timeline(conversations(n, prompts=("a",)), versions=TEXTS.iloc[4 - texts :])
+    ax = plots.completion_trend(conversations(n, prompts=("a",)), versions=TEXTS.iloc[4 - texts :])
     assert ("No conversations" in words(ax)) == (n == 0)
     assert ("No versions of the prompt are known." in said(ax)) == (texts == 0)
 
@@ -117,5 +117,5 @@ def test_the_tables_of_a_real_rehearsal_are_drawn_and_marked_from_its_start_to_i
         (row,) = analysis.simulated_vs_production(table, talks, versions=versions).to_dict("records")
         assert row["n_before"] + row["n_missing_before"] == 6
         assert "REHEARSAL" in words(plots.simulated_vs_production(table, talks, versions=versions))
-    assert "variant applied, current" in said(plots.prompt_timeline(talks, versions=versions))
-    assert "REHEARSAL" in words(plots.persona_scenario_heatmap(done.simulations()))
+    assert "variant applied, current" in said(plots.completion_trend(talks, versions=versions))
+    assert "REHEARSAL" in words(plots.where_it_differs(done.simulations()))

@@ -72,7 +72,7 @@ def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str
     yield "prompt_overview", lambda **more: plots.prompt_overview(data, **more)
     texts = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
     one = data.assign(prompt_id=data["prompt_id"].iloc[0]) if len(data) else data
-    yield "prompt_timeline", lambda **more: plots.prompt_timeline(one, versions=texts, **more)
+    yield "completion_trend of versions", lambda **more: plots.completion_trend(one, versions=texts, **more)
     applied = variants(
         [
             {"optimization_id": f"o{place}", "variant_id": f"v{place}", "name": name, "lift_points": 4.0 + place, "n_pairs": 90,
@@ -121,8 +121,8 @@ def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
                     f"{names[int(text.split()[1]) % len(names)]} {text}" for text in pairs[column]
                 ]
         yield (
-            f"persona_scenario_heatmap {personas}",
-            lambda pairs=pairs, **more: plots.persona_scenario_heatmap(pairs, **more),
+            f"where_it_differs {personas}",
+            lambda pairs=pairs, **more: plots.where_it_differs(pairs, **more),
         )
     measured = benchmark(few, n)
     for value in ("difference", "cost"):

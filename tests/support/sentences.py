@@ -7,8 +7,7 @@ from typing import Final
 PLOTS: Final = {
     "conversations are loading": "Conversations are still loading.",
     "expected": "Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.",
-    "verified": "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision",
-    "few pairs": "Hollow: fewer than 5 pairs.",
+    "verified": "Diamond: expected lift; a winner's is mostly the verified one, on new pairs after the decision",
     "final confidence only": "The service reports only a final confidence, not one for each pass.",
     "largest groups": "Only the 6 largest of 8 groups are shown.",
     "lift contradicts rates": "do not match the reported task completion rates",

@@ -57,7 +57,8 @@ def test_two_prompts_the_sentence_first(samples, of_prompts):
 
 def test_in_a_notebook_the_picture_and_the_table_follow(of_prompts):
     shown = of_prompts._repr_html_()
-    assert shown.index(of_prompts.sentence) < shown.index("data:image/png;base64,") < shown.index("<table>")
+    assert shown.index(of_prompts.sentence) < shown.index("<svg") < shown.index("<table>")
+    assert "[data-jp-theme-light='false'] .promptlift-figure" in shown
     assert "not an experiment" in shown
     others = of_prompts.others
     assert {"issue", "topic", "measure"} <= set(others["kind"])

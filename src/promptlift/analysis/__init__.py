@@ -19,7 +19,6 @@ from promptlift.analysis.label_plan import label_plan
 from promptlift.analysis.labeller_agreement import labeller_agreement
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
-from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
@@ -28,6 +27,7 @@ from promptlift.analysis.service_views import production_metrics, targets, top_i
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
+from promptlift.analysis.where_it_differs import where_it_differs
 
 __all__ = [
     "benchmark",
@@ -43,7 +43,6 @@ __all__ = [
     "label_plan",
     "labeller_agreement",
     "measures",
-    "persona_scenario_heatmap",
     "production_metrics",
     "prompt_overview",
     "prompt_timeline",
@@ -57,4 +56,5 @@ __all__ = [
     "topics",
     "variant_confidence",
     "variant_lift",
+    "where_it_differs",
 ]

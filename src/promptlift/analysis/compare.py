@@ -328,7 +328,7 @@ def _dtype(name: str) -> str:
 
 def _rule_in_words(rule: Rule, table: Kind, *, paired: bool) -> str:
     if table == "completion" and not paired:
-        return f"Winner or worse: {score_rule(rule.level, rule.n_tests)}."
+        return f"Higher or lower: {score_rule(rule.level, rule.n_tests)}."
     adjusted = "p" if rule.n_tests < 2 else f"p, adjusted for {rule.n_tests} variants,"
     below = f"{adjusted} below {rule.alpha:.3g}"
     if table == "completion":
@@ -336,4 +336,4 @@ def _rule_in_words(rule: Rule, table: Kind, *, paired: bool) -> str:
         return f"Winner or worse: confidence {needed:.2f} or more, and {below}."
     if table == "label":
         return f"Different: {below}. Sentiments win or lose only when their order is shifted, too."
-    return f"Winner or worse: {below}."
+    return f"{'Winner or worse' if paired else 'Higher or lower'}: {below}."

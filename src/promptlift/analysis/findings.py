@@ -48,6 +48,7 @@ from promptlift.words.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+_FEW: Final = 5
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -79,8 +80,9 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
     )
     if untold:
         return _scored(facts["usual"]) if untold is _SENTIMENT else untold
-    said = say(_shown(table, by_labels), facts, **options)
-    if facts["table"] == "segments":
+    few = _too_few(table, facts)
+    said = few or say(_shown(table, by_labels), facts, **options)
+    if few or facts["table"] == "segments":
         return said
     if "corrected" not in facts:
         return said + as_seen_by(facts.get("basis")) if facts["table"] in _UNTOLD else said
@@ -89,6 +91,14 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
     if len(table) == 1 and facts["table"] == "compare":
         return str(facts["sentences"][0]).removesuffix(".")
     return f"{'Corrected' if by_labels.all() else 'Partly corrected'} by labels: {said}"
+
+
+def _too_few(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    """Return that a few conversations give no finding of how often something is; empty where there are enough, or none."""
+    if table.empty or facts["table"] not in _SHARES:
+        return ""
+    n = int(facts["n_judged"] if "n_judged" in facts else table["n"].sum())
+    return f"Only {counted(n, 'conversation')}, too few for a finding" if 0 < n < _FEW else ""
 
 
 def _by_labels(table: pd.DataFrame) -> pd.Series[bool]:
@@ -384,7 +394,7 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
     return f"No clear change after {name} was applied: {points(shown)} ({least} to {most}){predicted}"
 
 
-def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+def _where_it_differs(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     everything = table[table["part"] == "all"]
     if everything.empty or not everything["n"].iloc[0]:
@@ -451,12 +461,13 @@ _UNTOLD: Final = {
     **dict.fromkeys(("sentiment_distribution", "sentiment_trend"), _SENTIMENT),
     "top_issues": f"What goes with an issue {UNTOLD}",
 }  # fmt: skip
+_SHARES: Final = ("completion_trend", "sentiment_distribution", "sentiment_trend", "issues", "topics")
 _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "compare": _compare,
     "completion_trend": _completion_trend,
     "changes": _changes,
     "issues": _mentions,
-    "persona_scenario_heatmap": _persona_scenario_heatmap,
+    "where_it_differs": _where_it_differs,
     "prompt_timeline": _prompt_timeline,
     "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,

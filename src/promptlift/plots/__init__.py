@@ -21,16 +21,15 @@ if TYPE_CHECKING:
     from promptlift.plots.completion_trend import completion_trend
     from promptlift.plots.mentions import issues, topics
     from promptlift.plots.notebook_theme import follow_notebook_theme
-    from promptlift.plots.persona_scenario_heatmap import persona_scenario_heatmap
     from promptlift.plots.production_metrics import production_metrics
     from promptlift.plots.prompt_overview import prompt_overview
-    from promptlift.plots.prompt_timeline import prompt_timeline
     from promptlift.plots.search import search
     from promptlift.plots.segments import segments
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.simulated_vs_production import simulated_vs_production
     from promptlift.plots.targets import targets
     from promptlift.plots.variants import variant_confidence, variant_lift
+    from promptlift.plots.where_it_differs import where_it_differs
 
 __all__ = [
     "benchmark",
@@ -39,10 +38,8 @@ __all__ = [
     "completion_trend",
     "follow_notebook_theme",
     "issues",
-    "persona_scenario_heatmap",
     "production_metrics",
     "prompt_overview",
-    "prompt_timeline",
     "search",
     "segments",
     "sentiment_distribution",
@@ -52,6 +49,7 @@ __all__ = [
     "topics",
     "variant_confidence",
     "variant_lift",
+    "where_it_differs",
 ]
 
 # Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.

@@ -15,8 +15,8 @@ from promptlift.plots.estimates import (
     ends_of,
     fit_points,
     mark_zero,
+    points_axis,
     signed,
-    signed_ticks,
 )
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     arms = zip(table["is_reference"].astype(bool), theme.distinct_names(list(table["name"]), 28), strict=True)
     name = next((name for is_reference, name in arms if is_reference), "the reference")
     label = f"Task completion, difference to {name} in percentage points{theme.at_level(facts.get('level'))}"
-    theme.frame_rows(ax, label)
     if table.empty:
+        theme.frame_rows(ax, label)
         theme.show_empty(ax, "Nothing is measured yet", ticks=False)
         return theme.notes_of(table)
     shown = table.sort_values(["difference", "arm"], ascending=[True, False], na_position="last")
@@ -92,14 +92,13 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     ).sort_values("difference", kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)
     ax.set_ylim(-0.45, len(shown) - 0.15)
-    signed_ticks(ax)
-    mark_zero(ax)
+    points_axis(ax, label, rows)
     notes = []
     if facts.get("margin"):
         margin = -float(facts["margin"])
-        ax.axvline(margin, color=theme.foreground(), linewidth=1.0, linestyle="--", alpha=0.5, zorder=1)
+        mark_zero(ax, rows, at=margin, color=theme.palette(ax)[3])
         notes.append(
-            f"Dashed: {signed(margin)} points, the margin. Not worse: a score test for pairs, adjusted over the arms, excludes a "
+            f"The other line: {signed(margin)} points, the margin. Not worse: a score test for pairs, adjusted over the arms, excludes a "
             "loss of the margin or more."
         )
     draw_differences(ax, rows, shown, "n_pairs", **style)

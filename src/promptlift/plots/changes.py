@@ -71,13 +71,15 @@ def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     facts = table.attrs["promptlift"]
     label = facts["of"].removesuffix("s")
     label_of_x = f"Change of the share of conversations with the {label}, percentage points"
-    points_axis(ax, label_of_x + theme.at_level(facts["level"]))
+    label_of_x += theme.at_level(facts["level"])
     if table.empty:
+        theme.frame_rows(ax, label_of_x)
         there = facts["n_before"] or facts["n_after"]
         theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights", ticks=False)
         return theme.notes_of(table)
     shown = table.sort_values("difference", ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)
+    points_axis(ax, label_of_x, rows)
     few = np.minimum(shown["total_before"], shown["total_after"])
     draw_differences(ax, rows, shown.assign(_n=few), "_n", **style)
     fit_points(ax, shown[ENDS])

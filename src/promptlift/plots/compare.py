@@ -16,11 +16,11 @@ from promptlift.plots.estimates import (
     draw_expected,
     ends_of,
     fit_points,
-    mark_zero,
-    signed_ticks,
+    points_axis,
 )
 from promptlift.plots.judge_versions import version_notes
 from promptlift.schema.basis import may_tell
+from promptlift.words.sentences import observed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,8 @@ def compare(
     """Draw the difference of each variant to the control with its interval, numbers and verdict.
 
     The line at 0 is the control. Points without an interval, and those of fewer than 5, are hollow. Verdicts are
-    words, never colours.
+    words, never colours: only the same items with each variant have a "winner", groups that were observed are "higher", "lower" or
+    "unclear".
 
     Parameters
     ----------
@@ -107,8 +108,9 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
     level = facts["level"] if table[f"{value}_low"].notna().any() else None
-    theme.frame_rows(ax, _axis(facts, value, list(table["variant"])) + theme.at_level(level))
+    label = _axis(facts, value, list(table["variant"])) + theme.at_level(level)
     if table.empty:
+        theme.frame_rows(ax, label)
         theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)
     notes = [facts["rule"]] if may_tell(facts.get("basis")) else []
@@ -119,8 +121,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     shown = shown.sort_values(value, ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)
     ax.set_ylim(-0.45, len(shown) - 0.15)
-    signed_ticks(ax)
-    mark_zero(ax)
+    points_axis(ax, label, rows)
     draw_differences(ax, rows, shown, "n", value=value, **style)
     if value == "lift_percent" and shown["lift_percent_expected"].notna().any():
         draw_expected(ax, rows, shown["lift_percent_expected"])
@@ -128,14 +129,17 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     notes += [*corrected_notes(shown, value), *version_notes(facts)]
     fit_points(ax, shown[ends_of(shown, value)])
     records = shown.to_dict("records")
-    verdicts = [f": {_verdict(row)}" for row in records]
+    verdicts = [f": {_verdict(row, facts)}" for row in records]
     numbers = [_numbers(row, facts) for row in records]
     theme.write_rows(ax, rows, list(shown["variant"]), verdicts, numbers, most=60, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table, value))
 
 
-def _verdict(row: Mapping[Any, Any]) -> str:
-    return (str(row["verdict"]) or "cannot be told") if pd.notna(row["verdict"]) else "not compared"
+def _verdict(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    if pd.isna(row["verdict"]):
+        return "not compared"
+    verdict = str(row["verdict"]) or "cannot be told"
+    return verdict if facts["paired"] or facts["kind"] == "label" else observed(verdict)
 
 
 def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:

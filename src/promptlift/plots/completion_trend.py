@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from promptlift import analysis
+from promptlift.analysis.versions import of_one_prompt
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.estimates import corrected_notes
 from promptlift.plots.judge_versions import mark_versions, verdict_label, version_notes
 from promptlift.plots.periods import draw_periods, has_conversations, lane_height
+from promptlift.plots.versions import draw_versions
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -30,13 +33,16 @@ def completion_trend(
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
     labels: Any = None,
+    versions: Any = None,
     title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
     """Draw the completion rate by period, with intervals, and how many conversations each period has.
 
-    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
+    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line. With ``versions``, vertical lines mark
+    a new version of the prompt, dashed when a variant was applied; a horizontal line is the rate while a version was live, its band the
+    interval.
 
     Parameters
     ----------
@@ -47,6 +53,9 @@ def completion_trend(
         As for ``analysis.completion_trend``. Only the six largest groups are drawn; more than three have a lane each.
     labels
         Labels of people, as for ``analysis.completion_trend``: what the judge says is hollow then, and what labels make of it filled.
+    versions
+        The versions of the prompt, as returned by ``lift.versions(prompt_id)``: the conversations are then those of one prompt, and the
+        finding is that of ``analysis.prompt_timeline``.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -64,13 +73,24 @@ def completion_trend(
     Raises
     ------
     FrameError, ValueError
-        Raised by ``analysis.completion_trend``.
+        Raised by ``analysis.completion_trend`` and ``analysis.prompt_timeline``; ValueError also for ``versions`` with ``by``.
     """
+    texts = None
+    if versions is not None:
+        if by is not None:
+            raise ValueError(
+                "versions are those of one prompt. Leave by out, or draw the groups without versions."
+            )
+        texts = analysis.prompt_timeline(data, versions=versions, level=level)
+        data = of_one_prompt(data, versions)
     table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level, labels=labels)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
-    theme.finish(ax, table, draw_trend(ax, table, **style), title=title)
+    notes = draw_trend(ax, table, **style)
+    if texts is not None:
+        notes = [*draw_versions(ax, texts), *notes]
+    theme.finish(ax, table if texts is None else texts, notes, title=title)
     return lead_to_conversations(ax, table, data)
 
 

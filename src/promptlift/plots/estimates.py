@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
 from promptlift.plots import theme
 from promptlift.plots.drill_down import record_marks
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 ENDS = ["difference", "difference_low", "difference_high"]
 # A raw difference is in its row, the corrected one below it: above are the words.
 _BESIDE = (0.0, -0.18)
+# How long the line of no difference is in each row, and how far its middle is below, in points.
+_ZERO, _BELOW = 18.0, 5.0
 
 
 def has_corrected(table: pd.DataFrame, estimate: str) -> bool:
@@ -129,11 +132,11 @@ def corrected_notes(table: pd.DataFrame, estimate: str) -> list[str]:
     return notes
 
 
-def points_axis(ax: Axes, label: str) -> None:
-    """Make x an axis of signed percentage points with a line at 0, without ticks on y."""
+def points_axis(ax: Axes, label: str, rows: Any) -> None:
+    """Make x an axis of signed differences with a line at 0 in each row, without ticks on y."""
     theme.frame_rows(ax, label)
     signed_ticks(ax)
-    mark_zero(ax)
+    mark_zero(ax, rows)
 
 
 def signed_ticks(ax: Axes, which: Literal["x", "y"] = "x") -> None:
@@ -143,9 +146,12 @@ def signed_ticks(ax: Axes, which: Literal["x", "y"] = "x") -> None:
     axis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
 
 
-def mark_zero(ax: Axes) -> None:
-    """Draw the line of no difference."""
-    ax.axvline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
+def mark_zero(ax: Axes, rows: Any, *, at: float = 0.0, **style: Any) -> None:
+    """Mark no difference, or another one, in each row with a short line that ends below the words."""
+    below = ScaledTranslation(0.0, -_BELOW / 72, ax.figure.dpi_scale_trans)
+    line: dict[str, Any] = {"color": theme.foreground(), "alpha": 0.8, "zorder": 1, "linestyle": "none"}
+    mark = {"marker": "|", "markersize": _ZERO, "markeredgewidth": 1.0, "transform": ax.transData + below}
+    ax.plot(np.full(len(rows), at), rows, **line | mark | style)
 
 
 def signed(value: float, form: str = ".4g") -> str:

@@ -26,8 +26,8 @@ _NOT_FOR_A_PAGE: Final = re.compile(
 )
 _INLINE: Final = "matplotlib_inline.backend_inline"
 _BLACK: Final = "#000000"
-# How JupyterLab and VS Code mark a page in a dark theme.
-_DARK: Final = ("[data-jp-theme-light='false']", ".vscode-dark")
+# How JupyterLab, VS Code and pages made of notebooks mark a dark theme.
+_DARK: Final = ("[data-jp-theme-light='false']", ".vscode-dark", "[data-theme='dark']")
 
 
 def follow_notebook_theme(*, follow: bool = True) -> None:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MARKERS", "PALETTE", "PALETTE_ON_DARK", "SENTIMENT_COLORS", "slots_of"]
 
-# Okabe and Ito (2008): distinguishable with every common colour blindness, on white and on black.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-PALETTE_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00")
+# After Okabe and Ito (2008), for every common colour blindness; but no two of one hue, and each place has its hue on white and on black.
+PALETTE = ("#0072B2", "#C99700", "#009E73", "#D55E00", "#CC79A7", "#7B5BBE")
+PALETTE_ON_DARK = ("#56B4E9", "#F0C000", "#009E73", "#D55E00", "#CC79A7", "#B79CED")
 # Markers distinguish the groups where colours cannot: in grey print, or for the colour-blind.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 SENTIMENT_COLORS = {"negative": "#D55E00", "neutral": "#8C8C8C", "positive": "#009E73"}

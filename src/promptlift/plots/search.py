@@ -147,8 +147,11 @@ def _mark_generations(ax: Axes, table: pd.DataFrame) -> None:
         words = f"generation {generation}"
         if float(at) * room < last:
             continue
-        last = float(at) * room + theme.points_wide(words, 7.5) + 8
-        inside = last <= 72 * theme.inches_wide(ax)
+        width = theme.points_wide(words, 7.5) + 8
+        inside = float(at) * room + width <= 72 * theme.inches_wide(ax)
+        if not inside and float(at) * room - width < last:
+            continue
+        last = float(at) * room + (width if inside else 0)
         ax.annotate(
             words, (float(at), bottom), xytext=(3 if inside else -3, 3), textcoords="offset points",
             ha="left" if inside else "right", va="bottom", fontsize=7.5, alpha=0.9,

@@ -17,8 +17,7 @@ from promptlift.plots.estimates import (
     ends_of,
     fit_points,
     has_corrected,
-    mark_zero,
-    signed_ticks,
+    points_axis,
 )
 from promptlift.plots.judge_versions import version_notes
 from promptlift.schema.basis import may_say_clearly, may_tell
@@ -53,7 +52,7 @@ def segments(
 ) -> Axes:
     """Draw how much less or more often each segment succeeds than the rest, the surest on top.
 
-    The line at 0 is the rest of a segment's column. "Lower" and "higher" are said only of segments that are clear after
+    The line at 0 is the rest of a segment's column; of two values of a column only the first is drawn. "Lower" and "higher" are said only of segments that are clear after
     Holm's correction over the whole table, shown or not; an interval is one segment's own.
 
     Parameters
@@ -94,34 +93,44 @@ def segments(
         "labels": labels,
     }
     table = theme.result_of(data, "segments", outcome=outcome, **options)
-    shown = table.head(len(table) if top is None else top)
+    alone = table[[not repeats for repeats in _repeats(table)]]
+    shown = alone.head(len(alone) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
     facts = table.attrs["promptlift"]
     words = theme.plain(outcome_name(facts).replace("_", " "), 28)
-    theme.frame_rows(
-        ax, f"{words}, difference to the rest in percentage points{theme.at_level(facts['level'])}"
-    )
+    label = f"{words}, difference to the rest in percentage points{theme.at_level(facts['level'])}"
     if shown.empty:
+        theme.frame_rows(ax, label)
         none = "No segments to compare" if may_tell(facts.get("basis")) else facts["summary"]
         theme.show_empty(ax, none, ticks=False)
         notes = []
     else:
-        _draw_rows(ax, shown, **style)
+        _draw_rows(ax, shown, label, **style)
         notes = [
             *corrected_notes(shown, "difference_points"),
-            *_notes(table, len(shown)),
+            *_notes(table, len(alone) - len(shown), len(shown)),
             *version_notes(facts),
         ]
     theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
 
 
-def _draw_rows(ax: Axes, shown: pd.DataFrame, **style: Any) -> None:
+def _repeats(table: pd.DataFrame) -> list[bool]:
+    """Return which rows are the rest of one above: of two values of a column, the second says nothing new."""
+    seen: set[Any] = set()
+    repeats = []
+    for row in table[["column", "n", "n_rest", "completed", "rate_rest"]].itertuples(index=False):
+        others = round(row.rate_rest * row.n_rest)
+        repeats.append((row.column, row.n_rest, row.n, others) in seen)
+        seen.add((row.column, row.n, row.n_rest, row.completed))
+    return repeats
+
+
+def _draw_rows(ax: Axes, shown: pd.DataFrame, label: str, **style: Any) -> None:
     """Draw a row for each segment."""
     rows = np.arange(len(shown), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(shown) - 0.15)
-    signed_ticks(ax)
-    mark_zero(ax)
+    points_axis(ax, label, rows)
     draw_differences(ax, rows, shown, "n", value="difference_points", **style)
     fit_points(ax, shown[ends_of(shown, "difference_points")])
     records = shown.to_dict("records")
@@ -137,7 +146,7 @@ def _numbers(row: Mapping[Any, Any]) -> str:
     return f"{row['rate']:.0%} of {row['n']:,} vs {row['rate_rest']:.0%} of {row['n_rest']:,}"
 
 
-def _notes(table: pd.DataFrame, shown: int) -> list[str]:
+def _notes(table: pd.DataFrame, left_out: int, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
     corrected = has_corrected(table, "difference_points")
@@ -150,7 +159,7 @@ def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     notes = [
         f"{'By labels, ' if corrected else ''}{clear:,} of {len(table):,} segments {differ}: {rule}. An observation, not a cause.",
     ]
-    if shown < len(table):
+    if left_out:
         notes.append(f"Only the {shown:,} surest are shown.")
     if facts["smallest_findable_points"] is not None:
         notes.append(f"Drops of less than {facts['smallest_findable_points']:.0f} points may be missed.")

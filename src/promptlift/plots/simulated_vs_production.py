@@ -69,12 +69,14 @@ def simulated_vs_production(
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the result of ``analysis.simulated_vs_production`` and return the notes under it."""
     facts = table.attrs["promptlift"]
-    points_axis(ax, "Change of task completion, percentage points")
+    label = "Change of task completion, percentage points"
     if table.empty:
+        theme.frame_rows(ax, label)
         theme.show_empty(ax, "No variant was applied yet", ticks=False)
         return theme.notes_of(table)
     shown = table.iloc[-_MAX:].reset_index(drop=True)
     rows = np.arange(len(shown), dtype=np.float64) * 2.4
+    points_axis(ax, label, np.concatenate([rows, rows + 1]))
     tones = list(color) if isinstance(color, list | tuple) else [color or tone for tone in theme.palette(ax)]
     simulated = pd.DataFrame(
         dict(zip(ENDS, (shown["predicted"], shown["predicted_low"], shown["predicted_high"]), strict=True))

@@ -58,8 +58,8 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
         theme.frame_rows(ax, label)
         theme.show_empty(ax, "This optimization has no targets", ticks=False)
         return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
-    points_axis(ax, label + theme.at_level(facts["level"]))
     rows = np.arange(len(result), dtype=np.float64)[::-1]
+    points_axis(ax, label + theme.at_level(facts["level"]), rows)
     ax.set_ylim(-0.45, len(result) - 0.15)
     draw_differences(ax, rows, result, "n_pairs", **style)
     fit_points(ax, result[["difference", "difference_low", "difference_high"]])

@@ -36,8 +36,9 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         ]
         parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
     if not pd.isna(row[TESTED_LIFT["lift"]]):
-        parts[0] = f"logged mix {parts[0]}"
         parts.append(f"tested mix {row[TESTED_LIFT['lift']]:+.1f}")
+    if not pd.isna(row["lift_verified"]):
+        parts.append(f"verified {row['lift_verified']:+.1f}")
     if not pd.isna(row["lift_expected"]):
         parts.append(f"expected {row['lift_expected']:+.1f}")
     if not pd.isna(row["n_pairs"]):
@@ -100,7 +101,7 @@ def _how_to_read(shown: pd.DataFrame, band: float | None, *, rehearsal: bool) ->
         sentences.append(_logged_mix(shown))
     if shown["lift_verified"].notna().any():
         sentences.append(
-            "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision (thin line: 90 % interval)."
+            "Diamond: expected lift; a winner's is mostly the verified one, on new pairs after the decision."
         )
     elif shown["lift_expected"].notna().any():
         sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
@@ -117,11 +118,10 @@ def _how_to_read(shown: pd.DataFrame, band: float | None, *, rehearsal: bool) ->
 
 
 def _logged_mix(shown: pd.DataFrame) -> str:
-    """Return what the cross is, with how much more often failed conversations were tested in the first row that has one."""
+    """Return what the two mixes are, with how much more often failed conversations were tested in the first row that has both."""
     row = shown[shown[TESTED_LIFT["lift"]].notna()].iloc[0]
     words = (
-        "Dot: lift on the mix of the logged conversations. Cross: on the tested mix, in which failed ones come up more "
-        "often"
+        "Dot: lift on the mix of the logged conversations. In the tested mix failed ones come up more often"
     )
     shares = [row["failed_share_tested"], row["failed_share_logged"]]
     if any(map(pd.isna, shares)):

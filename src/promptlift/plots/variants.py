@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from promptlift.frames.headline import TESTED_LIFT, headlines_of
+from promptlift.frames.headline import headlines_of
 from promptlift.plots import theme, variant_captions
-from promptlift.plots.estimates import mark_zero, signed_ticks
+from promptlift.plots.estimates import draw_expected, mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
 from promptlift.plots.legends import legend
 from promptlift.plots.palette import MARKERS
@@ -26,8 +26,6 @@ __all__ = ["variant_confidence", "variant_lift"]
 _PANELS_MAX: Final = 6
 _ROWS_MAX: Final = 30
 _LINES_MAX: Final = 6
-# Of the row's height: where the verified lift is drawn.
-_VERIFIED_BELOW: Final = 0.22
 _HEADINGS: Final = {
     "confirm": ("Confirmation", ": new conversations, evaluated after every pass"),
     "screen": (
@@ -49,9 +47,10 @@ def variant_lift(
     """Draw the lift of each variant over the original as a forest plot.
 
     The line at 0 is the original. A filled dot has the interval that the service reports, with an arrow on a side without
-    a bound; a hollow dot has no interval. Where scenarios come from logged conversations, the dot is the lift on their mix, and
-    a cross the one on the tested mix, in which failed conversations come up more often. The small diamond is the expected lift, the thin line below the lift on pairs that
-    were measured after the decision. The winner is marked "winner". Variants of the screening have a panel of their own, because they were tested on other conversations.
+    a bound; a hollow dot has no interval. The small diamond is the expected lift. Where scenarios come from logged conversations,
+    the dot is the lift on their mix. The numbers at the right also have the lift on the tested mix, in which failed conversations are
+    more frequent, and the lift on pairs that were measured after the decision. The winner is marked "winner". Variants of the screening
+    have a panel of their own, because they were tested on other conversations.
 
     Parameters
     ----------
@@ -173,18 +172,19 @@ def _draw_panel(
 ) -> None:
     low, high = limits
     ax.set_xlim(low, high)
-    ax.set_ylim(len(panel) - 0.55, -0.75)
+    rows = np.arange(len(panel), dtype=np.float64)[::-1]
+    ax.set_ylim(-0.45, len(panel) - 0.25)
     if band is not None:
         ax.axvspan(
             max(-band, low), min(band, high), color=theme.foreground(), alpha=0.1, linewidth=0, zorder=0
         )
-    mark_zero(ax)
+    mark_zero(ax, rows)
     records = panel.to_dict("records")
     numbers = [variant_captions.row_numbers(row) for row in records]
     marks = [" · winner" if row["is_winner"] else "" for row in records]
     beside = [mark + text for mark, text in zip(marks, numbers, strict=True)]
     names = theme.fit_names(whole, list(panel["name"]), beside)
-    for y, (row, name, mark, text) in enumerate(zip(records, names, marks, numbers, strict=True)):
+    for y, row, name, mark, text in zip(rows, records, names, marks, numbers, strict=True):
         _draw_row(ax, y, row, limits, **style)
         theme.name_row(ax, y, name + mark, text)
     make_readable(ax.texts)
@@ -210,46 +210,22 @@ def _draw_row(
             outside = pd.isna(value) or not limits[0] <= value <= limits[1]
             ends.append(edge if outside else value)
             if outside:
-                _mark(ax, edge, y, arrow, 6, color=color, clip_on=False, zorder=3)
+                ax.plot(edge, y, arrow, markersize=6, color=color, clip_on=False, zorder=3)
         ax.hlines(y, ends[0], ends[1], color=color, alpha=0.75, linewidth=1.6)
     point: dict[str, Any] = {"marker": "o", "markersize": 6.0, "zorder": 4} | style | {"linestyle": "none"}
     face = color if sent else ground
     ax.plot(row["lift"], y, color=color, markerfacecolor=face, markeredgecolor=color, **point)
-    tone = theme.foreground()
-    _mark(ax, row[TESTED_LIFT["lift"]], y, "x", 5.0, color=tone, alpha=0.85, zorder=5)
-    _draw_verified(ax, y, row, limits)
-    _mark(ax, row["lift_expected"], y, "D", 3.5, color=tone, alpha=0.85, zorder=5)
-
-
-def _mark(ax: Axes, x: Any, y: float, marker: str, size: float, **style: Any) -> None:
-    """Draw a marker where its lift is known."""
-    if not pd.isna(x):
-        ax.plot(x, y, linestyle="none", marker=marker, markersize=size, **style)
-
-
-def _draw_verified(ax: Axes, y: float, row: Mapping[Hashable, Any], limits: tuple[float, float]) -> None:
-    """Draw the lift on pairs after the decision below the lift that was measured for it, and thinner."""
-    if pd.isna(row["lift_verified"]):
-        return
-    below = y + _VERIFIED_BELOW
-    ends = [
-        edge if pd.isna(end) else min(max(end, limits[0]), limits[1])
-        for end, edge in zip((row["lift_verified_low"], row["lift_verified_high"]), limits, strict=True)
-    ]
-    tone = theme.foreground()
-    ax.hlines(below, ends[0], ends[1], color=tone, alpha=0.6, linewidth=0.9, zorder=3)
-    _mark(ax, row["lift_verified"], below, "|", 7.0, color=tone, zorder=4)
+    if not pd.isna(row["lift_expected"]):
+        draw_expected(ax, y, row["lift_expected"])
 
 
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
-    lifts = ["lift", "lift_expected", "lift_verified", TESTED_LIFT["lift"]]
-    inner = shown[lifts].to_numpy(np.float64).ravel()
+    inner = shown[["lift", "lift_expected"]].to_numpy(np.float64).ravel()
     inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
     low, high = float(inner.min()), float(inner.max())
     reach = 3.0 * max(high - low, 10.0)
-    bounds = ["lift_low", "lift_high", "lift_verified_low", "lift_verified_high"]
-    ends = shown[bounds].to_numpy(np.float64).ravel()
+    ends = shown[["lift_low", "lift_high"]].to_numpy(np.float64).ravel()
     ends = ends[np.isfinite(ends)]
     ends = ends[(ends >= low - reach) & (ends <= high + reach)]
     if len(ends):

@@ -218,6 +218,11 @@ def ended(reason: str) -> str:
     return _REASONS.get(reason, reason)
 
 
+def observed(verdict: str) -> str:
+    """Return the verdict on two groups in a word where nobody assigned them: only an experiment has a winner."""
+    return {"winner": "higher", "worse": "lower", "no winner": "unclear"}.get(verdict, verdict)
+
+
 def of_users(shown: str, *, up: bool, completes: bool) -> str:
     """Turn points into whole users: 19 points are 19 of 100, 19.2 are 192 of 1,000."""
     base = _base(shown)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -100,14 +98,17 @@ class Comparison:
     def _picture(self) -> str:
         if self.table.empty:
             return ""
-        from matplotlib.figure import Figure  # noqa: PLC0415  drawing takes its time to load
+        import matplotlib as mpl  # noqa: PLC0415  drawing takes its time to load
+        from matplotlib.figure import Figure  # noqa: PLC0415
 
-        figure = Figure(figsize=(8.0, 2.4), layout="constrained")
-        self.plot(ax=figure.subplots())
-        target = io.BytesIO()
-        figure.savefig(target, format="png", dpi=110, bbox_inches="tight")
-        data = base64.b64encode(target.getvalue()).decode("ascii")
-        return f'<img alt="{html.escape(self.sentence)}" src="data:image/png;base64,{data}" style="max-width:100%">'
+        from promptlift.plots.notebook_theme import themed_svg  # noqa: PLC0415
+
+        # The page chooses the colours, whatever style the notebook has.
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            figure = Figure(figsize=(8.0, 2.4), layout="constrained")
+            self.plot(ax=figure.subplots())
+            return f'<div role="img" aria-label="{html.escape(self.sentence)}">{themed_svg(figure)}</div>'
 
     def _html_table(self) -> str:
         if self.table.empty:

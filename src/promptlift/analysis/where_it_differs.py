@@ -16,7 +16,7 @@ PAIRS = ("n11", "n10", "n01", "n00")
 _KEY = ("optimization_id", "stage", "pass_number", "cell")
 
 
-def persona_scenario_heatmap(
+def where_it_differs(
     simulations: Any,
     *,
     variant_id: str | None = None,
@@ -79,7 +79,7 @@ def persona_scenario_heatmap(
     table = _with_rates(pd.concat(parts, ignore_index=True), level)
     stages = sorted(pairs["stage"].dropna().unique(), key=SIMULATION_STAGES.index) if "stage" in pairs else []
     facts = {"by": None, "level": level, "variant_id": chosen, "stages": stages, "n_dropped": dropped}
-    return with_provenance(table, simulations, "persona_scenario_heatmap", **facts)
+    return with_provenance(table, simulations, "where_it_differs", **facts)
 
 
 def _confirmed(frame: pd.DataFrame, variant_id: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Plot of a prompt's versions on its completion trend."""
+"""A prompt's versions on its completion trend."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift import analysis
-from promptlift.analysis.versions import of_one_prompt
 from promptlift.plots import theme
-from promptlift.plots.completion_trend import draw_trend
-from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import day_numbers
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from matplotlib.axes import Axes
 
-__all__ = ["prompt_timeline"]
+__all__ = ["draw_versions"]
 
 _WORDS = {
     "created": "created",
@@ -35,59 +29,7 @@ _MAX = 24
 _NAMED = 7
 
 
-def prompt_timeline(
-    conversations: Any,
-    *,
-    versions: Any,
-    freq: str = "auto",
-    tz: str | tzinfo = "UTC",
-    level: float = 0.95,
-    title: str | None = None,
-    ax: Axes | None = None,
-    **style: Any,
-) -> Axes:
-    """Draw the completion rate by period with the prompt's versions, and the rate of each version.
-
-    Vertical lines mark a new version, dashed when a variant was applied. A horizontal line is the rate while a version
-    was live, its band the interval.
-
-    Parameters
-    ----------
-    conversations
-        Conversations of one prompt, as for ``analysis.prompt_timeline``.
-    versions
-        Its versions, as returned by ``lift.versions(prompt_id)``.
-    freq, tz
-        As for ``analysis.completion_trend``; by default days, or weeks when days have too few conversations.
-    level
-        Coverage of each interval.
-    title
-        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
-    ax
-        Axes to draw on; by default those of a new figure.
-    style
-        ``color``, and properties of the points, such as ``marker``.
-
-    Returns
-    -------
-    Axes
-        x is time in matplotlib days, y the rate as a fraction; the names of the versions are above it.
-
-    Raises
-    ------
-    FrameError, ValueError
-        As ``analysis.prompt_timeline`` and ``analysis.completion_trend`` raise them.
-    """
-    texts = analysis.prompt_timeline(conversations, versions=versions, level=level)
-    own = of_one_prompt(conversations, versions)
-    trend = analysis.completion_trend(own, freq=freq, tz=tz, level=level)
-    ax = theme.new_axes(ax, 4.4)
-    notes = draw_trend(ax, trend, **style)
-    theme.finish(ax, texts, [*_draw_versions(ax, texts), *notes], title=title)
-    return lead_to_conversations(ax, trend, own)
-
-
-def _draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
+def draw_versions(ax: Axes, texts: pd.DataFrame) -> list[str]:
     """Draw the result of ``analysis.prompt_timeline`` on axes with the trend, and return the notes under it."""
     low, high = ax.get_xlim()
     if texts.empty:
