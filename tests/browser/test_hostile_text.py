@@ -147,6 +147,7 @@ def test_nothing_runs_in_the_interactive_review_or_its_dialog(shown, service, wo
     page = notebook.page
     asked = requested(page)
     box.locator(".plw-variant").nth(len(TEXTS)).wait_for(state="attached")
+    box.locator(".plw-examples summary").first.click()
     box.locator(".plw-pair").first.click()
     box.locator(".plw-opened-pair").wait_for()
     assert box.locator(".plw-variant").count() == len(TEXTS) + 1

@@ -43,6 +43,8 @@ root => [...root.querySelectorAll('button, select, textarea, input')].filter(one
 }).map(one => one.outerHTML.slice(0, 200))
 """
 ZEROS = "all => all.map(one => one.getBoundingClientRect().x)"
+HEIGHT = "one => one.getBoundingClientRect().height"
+SCREEN = {"width": 1280, "height": 900}
 
 
 def opened(lab, name, connection, optimization_id):
@@ -72,6 +74,22 @@ def read_everywhere(notebook, box, parts):
     notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 
+def unfold(box, words):
+    box.locator("summary", has_text=words).click()
+
+
+def decided_on_one_screen(notebook, box):
+    """What was asked for first is on one screen: the original, the finalist, both texts and the decision."""
+    from playwright.sync_api import expect
+
+    notebook.page.set_viewport_size(SCREEN)
+    box.evaluate("one => one.scrollIntoView()")
+    for part in (".plw-top", ".plw-variants", ".plw-texts .plw-diff", ".plw-review-of", ".plw-apply"):
+        expect(box.locator(part).first).to_be_in_viewport(ratio=1)
+    assert box.evaluate(HEIGHT) < SCREEN["height"]
+    notebook.screenshot(f"review-{notebook.path.stem}-decision")
+
+
 def one_axis(lines, count):
     """All dots are on one axis: the lines of the original stand above each other."""
     zeros = lines.evaluate_all(ZEROS)
@@ -99,12 +117,17 @@ def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(five):
 
     notebook, box = five
     assert box.locator(".plw-variant").count() == 6
-    read_everywhere(notebook, box, ["top"])
+    decided_on_one_screen(notebook, box)
+    unfold(box, "4 more variants, screened only")
+    unfold(box, "Simulated conversations of")
+    read_everywhere(notebook, box, ["top", "examples"])
     one_axis(box.locator(".plw-variants .plw-piece-zero"), 6)
     assert box.evaluate(OTHERWISE_NAMED) == []
     screened = box.locator("tbody[data-stage=screen]")
     expect(screened.locator(".plw-screened")).to_have_count(4)
-    expect(screened).to_contain_text("a larger lift here does not mean a better variant")
+    expect(box.locator(".plw-table")).to_contain_text("a larger lift here does not mean a better variant")
+    for words in ("not measured", "expected"):
+        expect(box).not_to_contain_text(words)
     row = screened.locator(".plw-variant").nth(1)
     name = row.locator(".plw-choose").inner_text()
     row.locator("td").last.click()
@@ -169,6 +192,9 @@ def test_an_edit_of_a_search_is_switched_off_and_the_text_tested(lab):
 
     with SearchedService() as searched:
         notebook, box = opened(lab, "search", f"{searched.base_url!r}, {KEY!r}, ", "o00001")
+        decided_on_one_screen(notebook, box)
+        unfold(box, "4 edits, and why they were made")
+        unfold(box, "The search")
         assert box.locator(".plw-edit").count() == 4
         read_everywhere(notebook, box, ["card", "edits", "search"])
         one_axis(box.locator(".plw-member .plw-piece-zero"), 6)

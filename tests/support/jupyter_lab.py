@@ -30,7 +30,7 @@ from support.service_process import ServiceProcess, clean_environment, wait_unti
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Locator, Page
 
 MILLISECONDS = 60_000
 FLAGS = (
@@ -174,7 +174,7 @@ class Notebook:
         )
 
     def problems(self) -> list[str]:
-        """Errors of the page, and outputs on stderr."""
+        """Errors of the page, also those that it only writes to the console, and outputs on stderr."""
         stderr = self.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
         return [*self.errors, *stderr]
 
@@ -263,7 +263,12 @@ class Lab:
 
         page.on("websocket", listen)
         page.on("pageerror", lambda error: self.shown and self.shown.errors.append(str(error)))
+        page.on("console", self._keep_error)
         return page
+
+    def _keep_error(self, message: ConsoleMessage) -> None:
+        if self.shown is not None and message.type == "error":
+            self.shown.errors.append(f"console: {message.text}")
 
     def see_last(self) -> None:
         """Keep what was seen last, for whoever asks why a test failed."""

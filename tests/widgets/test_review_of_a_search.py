@@ -90,7 +90,7 @@ def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, 
     assert len(card.all(".plw-switch")) == len(card.all(".plw-edit")) == 4
     page = there.html
     for words in (
-        "Family tree of the candidates",
+        "family tree of 6 candidates",
         "merge of Generation 2 of 1",
         TEXTS["e1"],
         "cnv_e1_1",

@@ -8,7 +8,18 @@ import re
 import pytest
 
 from promptlift.display.turn import Turn
-from promptlift.widgets.tree import badge, diff_block, fact, field, h, known, pick, static_html, transcript
+from promptlift.widgets.tree import (
+    badge,
+    diff_block,
+    fact,
+    field,
+    h,
+    known,
+    pick,
+    quotation,
+    static_html,
+    transcript,
+)
 from promptlift.widgets.word_diff import DiffLine
 from support.hostile import ONE_OF_EACH, PAYLOADS
 from support.report_page import Page
@@ -114,6 +125,22 @@ def test_the_meaning_of_a_diff_is_in_words_and_signs_without_styles():
     # Spaces stay.
     assert "&nbsp;&nbsp;&nbsp; indented" in bare
     assert "&nbsp; two" in bare
+
+
+def test_what_tools_said_at_length_is_folded():
+    data = '{"status": "' + "shipped " * 40 + '"}'
+    shown, short, asked, quoted = (
+        str(static_html(one))
+        for one in (
+            transcript([Turn("tool result", data)]),
+            transcript([Turn("tool result", '{"status": "shipped"}')]),
+            transcript([Turn("user", data)]),
+            quotation(data, "conv_1"),
+        )
+    )
+    assert [one.count("<details>") for one in (shown, short, asked, quoted)] == [1, 0, 0, 1]
+    assert "<details open>" in str(static_html(transcript([Turn("tool result", data)], lambda _: ["found"])))
+    assert "“Where is it?” " in str(static_html(quotation("Where is it?", "conv_1")))
 
 
 def test_all_that_is_omitted_from_a_message_is_counted():

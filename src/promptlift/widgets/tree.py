@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from promptlift.display.static_html import element, text
 from promptlift.display.static_html import root as static_root
+from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from promptlift.display.static_html import Tone
     from promptlift.display.turn import Turn
@@ -26,11 +27,14 @@ __all__ = [
     "diff_block",
     "fact",
     "field",
+    "fold",
     "h",
     "nodes",
     "pick",
+    "quotation",
     "static_html",
     "transcript",
+    "with_parts",
 ]
 
 # Every other attribute is one of data: an argument of an action, or a wish of the widget to the front end.
@@ -48,6 +52,9 @@ _COLOURS: Final = {
 _ROLES: Final = {
     one: one.partition(" ")[0] for one in ("user", "assistant", "system", "tool", "tool call", "tool result")
 }
+# Calls and results of tools that are longer are folded.
+_TOOL_CHARS: Final = 160
+_DATA: Final = ("{", "[", "<")
 _LIVE_ONLY: Final = re.compile(
     r"(?:^|(?<=;))\s*(?:cursor|z-index|max-height|overflow|contain|height: auto)\s*:[^;]*;?"
 )
@@ -131,6 +138,21 @@ def field(label: str, control: Node, tag: str = "span") -> Node:
     return h(tag, h("label.plw-soft.plw-foreign", label, for_=name), " ", control)
 
 
+def fold(title: Any, *inside: Any, opened: bool = False, **attributes: Any) -> Node:
+    """Return what is shown when a person opens it by its title."""
+    return h("details", h("summary.plw-heading", title), inside, open=opened, **attributes)
+
+
+def with_parts(tree: Nodes, parts: Mapping[str, Nodes]) -> Nodes:
+    """Return a tree with its parts in their places, in place of their names."""
+    return [node if isinstance(node, str) else _filled(node, parts) for node in tree]
+
+
+def _filled(node: Node, parts: Mapping[str, Nodes]) -> Node:
+    inside = parts.get(node.attributes.get("data-part", ""), node.children)
+    return node._replace(children=with_parts(inside, parts))
+
+
 def pick(name: str, choices: Iterable[tuple[Any, str]], value: Any, **attributes: Any) -> Node:
     """Return a choice of one of several values, each with its words."""
     options = [h("option", words, value=one) for one, words in choices]
@@ -147,15 +169,26 @@ def transcript(turns: Iterable[Turn], marks: Callable[[str], Nodes] | None = Non
     marks
         Returns the parts of a text with what a search found in it, if it did.
     """
-    return [
-        h(
-            f"div.plw-turn.plw-from-{_ROLES.get(turn.role, 'other')}",
-            h("div.plw-soft.plw-who", h("b", turn.role), turn.detail and f" · {turn.detail}"),
-            h("div.plw-foreign", (marks and marks(turn.content)) or turn.content or "(empty message)"),
-            turn.cut > 0 and h("div.plw-bad", f"{turn.cut:,} characters omitted"),
-        )
-        for turn in turns
-    ]
+    return [_message(turn, (marks and marks(turn.content)) or []) for turn in turns]
+
+
+def _message(turn: Turn, marked: Nodes) -> Node:
+    who = h("div.plw-soft.plw-who", h("b", turn.role), turn.detail and f" · {turn.detail}")
+    words = h("div.plw-foreign", marked or turn.content or "(empty message)")
+    from_tool = turn.role.startswith("tool")
+    if from_tool and len(turn.content) > _TOOL_CHARS:
+        # What a search found in it is to be seen.
+        words = fold(one_line(turn.content, _TOOL_CHARS), words, opened=bool(marked))
+    cut = turn.cut > 0 and h("div.plw-bad", f"{turn.cut:,} characters omitted")
+    return h(f"div.plw-turn.plw-from-{_ROLES.get(turn.role, 'other')}", who, words, cut)
+
+
+def quotation(words: str, source: str) -> Node:
+    """Return what somebody said, with its source; the data of a tool are folded."""
+    said: Any = h("span.plw-foreign", f"“{words}” ")
+    if words.startswith(_DATA):
+        said = fold("Data of a tool", h("span.plw-foreign", words))
+    return h("blockquote", words and said, h("span.plw-soft.plw-foreign", source))
 
 
 def diff_block(lines: Sequence[DiffLine]) -> Node | None:
@@ -187,7 +220,7 @@ def _html(node: Node | str) -> Markup:
         return Markup("&nbsp;") * (indent - 1) + text(node)
     tag, *classes = node.tag.split(".")
     tag = node.attributes.get("data-still", "") if tag in _CONTROLS else tag
-    if not tag:
+    if not tag or {"hidden", "data-live"} & node.attributes.keys():
         return Markup("")
     inner: list[Markup] = []
     for before, child in zip([None, *node.children], node.children, strict=False):

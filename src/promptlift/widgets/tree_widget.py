@@ -21,7 +21,7 @@ from promptlift.errors import (
     RateLimited,
 )
 from promptlift.schema.inert import one_line
-from promptlift.widgets.tree import Nodes, h, static_html
+from promptlift.widgets.tree import Nodes, h, static_html, with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,9 +106,10 @@ class TreeWidget(anywidget.AnyWidget):
     def _draw(self) -> dict[str, Nodes]:
         """Return the tree, and each of its parts, by the name of the trait."""
 
-    @abstractmethod
     def _still(self) -> Nodes:
-        """Return the tree of a page without scripts."""
+        """Return the tree of a page without scripts: what is shown, of which the renderer leaves out the controls."""
+        drawn = self._draw()
+        return with_parts(drawn["_tree"], drawn)
 
     @abstractmethod
     def _actions(self) -> Mapping[str, Callable[[Event], None]]:
@@ -215,7 +216,7 @@ class TreeWidget(anywidget.AnyWidget):
             aria_label=title,
             form=True,
         )
-        self._dialog = h("div.plw-layer", inside, keyboard=True, key=secrets.token_hex(6))
+        self._dialog = h("div.plw-layer", inside, keyboard=True, key=secrets.token_hex(6), live=True)
 
     def _close_dialog(self) -> None:
         self._pending = self._dialog = None

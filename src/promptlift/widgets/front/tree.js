@@ -139,6 +139,8 @@ function render({ model, el, host }) {
     if (from.disabled || more.refuses?.(from)) return;
     if (from.matches("input")) { from.focus(); from.select(); return; }
     if ("action" in from.dataset) send(from);
+    const folded = from.closest("details:not([open])");
+    if (folded && "follow" in from.dataset) folded.open = true;
     if ("follow" in from.dataset) from.focus();
     const next = from.closest("[data-then]");
     if (next) root.querySelector(next.dataset.then)?.focus();

@@ -8,7 +8,7 @@ from promptlift.analysis.corrected_lift import simulated_label_plan
 from promptlift.analysis.reading import facts_of
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.widgets.browser.widget import ConversationBrowser
-from promptlift.widgets.review.hand_made import HandMade
+from promptlift.widgets.review.deciding import Deciding
 from promptlift.widgets.tree import h
 from promptlift.widgets.tree_widget import explain_failure, push
 
@@ -29,7 +29,7 @@ _OTHER_DRAW: Final = (
 )
 
 
-class BlindLabelling(HandMade):
+class BlindLabelling(Deciding):
     """The part of a review that draws conversations of both arms and has them labelled.
 
     While the draw is labelled the tree of the review is empty, because a front end has all of the tree, including what it

@@ -9,7 +9,7 @@ from promptlift.frames.headline import TESTED_LIFT, headline_of
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, confidence_pieces, effect_pieces, interval_bar
 from promptlift.widgets.review.labelled import label_verdict
-from promptlift.widgets.tree import badge, diff_block, field, h, known, nodes
+from promptlift.widgets.tree import badge, diff_block, field, fold, h, known, nodes
 from promptlift.widgets.tree_widget import push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 from promptlift.words.figures import confidences, relative, signed
@@ -17,7 +17,7 @@ from promptlift.words.figures import confidences, relative, signed
 if TYPE_CHECKING:
     from promptlift.display.static_html import Tone
     from promptlift.widgets.review.reading import Review
-    from promptlift.widgets.tree import Node
+    from promptlift.widgets.tree import Node, Nodes
 
     Row = dict[str, Any]
 
@@ -31,6 +31,7 @@ LUCK: Final = (
 )
 _BADGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
 _IN_PRODUCTION: Final = {
+    "pending": "waiting for conversations",
     "verified": "✓ verified",
     "not_fixed": "✗ not fixed",
     "regressed": "✗ regressed",
@@ -60,11 +61,18 @@ class Card:
         self.stage: str = row["stage"] if row["stage"] in _BADGES and not self.is_original else ""
         self.name = one_line(row["name"] or ("Original" if self.is_original else self.id), 120)
         self.labels = label_verdict(review, self.row)
+        if review.rehearsal:  # it promises nothing
+            self.row["lift_expected"] = None
 
     @property
     def said(self) -> Row:
         """The verdict and the note of people."""
         return self.review.verdicts.get(self.id, {})
+
+    @property
+    def _unmeasured(self) -> str:
+        ends = self.review.optimization.status not in ("queued", "running")
+        return "not tested" if ends else "not measured yet"
 
     @property
     def effect(self) -> str:
@@ -73,7 +81,7 @@ class Card:
         if self.is_original:
             return ""
         if row["lift"] is None:
-            return "lift not measured"
+            return f"lift {self._unmeasured}"
         words = f"lift {relative(row['lift'])}"
         if row["uncertainty_source"] != "service":
             return f"{words}, {NO_INTERVAL if row['n'] is None else 'the service reports no interval'}"
@@ -95,39 +103,30 @@ class Card:
         return words
 
     @property
-    def confidence(self) -> str:
-        """Its confidence in words."""
-        if self.is_original or self.stage == "screen":
+    def _beside(self) -> str:
+        """How often it and the original completed the task, in the same conversations."""
+        row, original = self.row, self.row["original_task_completion"]
+        if self.is_original or row["task_completion"] is None or original is None:
             return ""
-        return confidence_in_words(self.row["confidence"], self.review.about.get("threshold"))
+        mix = "" if row[TESTED_LIFT["lift"]] is None else ", on the mix of the logged ones"
+        own = _percent(row["task_completion"])
+        return f"completed {own} of the same conversations, the original {_percent(original)}{mix}"
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """Its numbers by name."""
-        row, tested = self.row, self.row[TESTED_LIFT["lift"]]
-        mix = "" if tested is None else ", logged mix"
+        row = self.row
+        mixed = row[TESTED_LIFT["lift"]] is not None
+        shares = (row["failed_share_tested"], row["failed_share_logged"]) if mixed else (None, None)
+        goal = row["goal_points"]
         pairs = [
-            (f"task completion{mix}", _percent(row["task_completion"])),
-            (
-                f"original, same conversations{mix}",
-                "" if self.is_original else _percent(row["original_task_completion"]),
-            ),
+            ("task completion", "" if self._beside else _percent(row["task_completion"])),
             ("sentiment", _figure(row["sentiment"], "+.2f")),
             ("quality", _figure(row["quality"], ".0f", " of 100")),
             ("n" if row["n_pairs"] is None else "pairs", _figure(row["n"], ",")),
-            (
-                "goal, relative to the original",
-                "" if row["goal_points"] is None else signed(row["goal_points"], unit=" points"),
-            ),
-        ]
-        if tested is not None:
-            pairs += [
-                ("lift, logged mix", relative(row["lift"])),
-                ("lift, tested mix", relative(tested)),
-                ("failed conversations, tested mix", _percent(row["failed_share_tested"])),
-                ("failed conversations, logged mix", _percent(row["failed_share_logged"])),
-            ]
-        pairs += [
+            ("goal, relative to the original", "" if goal is None else signed(goal, unit=" points")),
+            ("failed conversations, tested mix", _percent(shares[0])),
+            ("failed conversations, logged mix", _percent(shares[1])),
             ("only the variant completed", _figure(row["n10"], ",")),
             ("only the original completed", _figure(row["n01"], ",")),
             ("pairs lost to errors", _figure(row["n_dropped"] or None, ",")),
@@ -148,106 +147,99 @@ class Card:
         return "This is the current version." if self._is_current else ""
 
     @property
-    def in_production(self) -> str:
-        """Whether logged conversations confirm it, where it was deployed."""
+    def verified(self) -> str:
+        """Whether its lift held after the decision: in logged conversations where it was deployed, or in new pairs."""
         deployment = self.review.optimization.deployment
-        if deployment is None or deployment.variant_id != self.id or deployment.verification is None:
-            return ""
-        return str(_IN_PRODUCTION.get(deployment.verification, deployment.verification))
+        mine = deployment is not None and deployment.variant_id == self.id and not self.review.rehearsal
+        if mine and deployment.verification:
+            return str(_IN_PRODUCTION.get(deployment.verification, deployment.verification))
+        held = self.row["lift_verified"]
+        return "" if held is None else f"{relative(held)} on new pairs"
 
     @property
-    def outcome(self) -> str:
-        """What the optimization says of it."""
-        if self.is_original:
-            return "reference"
-        if self.is_winner:
-            return "★ winner"
-        if self.stage == "screen":
-            return _BADGES["screen"]
-        if self.row["confidence"] is None:
-            return "not measured yet" if self.row["lift"] is None else "no confidence reported"
+    def why_unverified(self) -> str:
+        """Why there is nothing about it that was verified."""
+        if self.is_original or not self.is_winner:
+            return "" if self.is_original else "only winners are"
+        return "no: a rehearsal" if self.review.rehearsal else "once it is applied"
+
+    @property
+    def verdict(self) -> Nodes:
+        """What the optimization says of it, and what people say."""
         running = self.review.optimization.status == "running"
-        return "being tested" if running else "not shown to be better"
+        if self.is_original:
+            outcome = "reference"
+        elif self.is_winner:
+            outcome = "★ winner"
+        elif self.stage == "screen":
+            outcome = _BADGES["screen"]
+        elif self.row["confidence"] is None:
+            outcome = self._unmeasured if self.row["lift"] is None else "no confidence reported"
+        else:
+            outcome = "being tested" if running else "not shown to be better"
+        own = self.said.get("verdict")
+        return nodes(outcome, " ", own and badge(*VERDICTS[own][1:]))
 
     @property
-    def _badges(self) -> list[Node]:
-        deployment = self.review.optimization.deployment
+    def lift(self) -> Nodes:
+        """Its lift with its interval, in short."""
+        row, level = self.row, self.row["interval_level"]
+        if self.is_original or row["lift"] is None:
+            return [] if self.is_original else [h("small", self._unmeasured)]
+        words = [f"{level:.0%} interval" if level else "interval", _ends(row["lift_low"], row["lift_high"])]
+        shown = words if row["uncertainty_source"] == "service" else ["no interval"]
+        return [h("b", relative(row["lift"])), *(h("small", one) for one in shown)]
+
+    def drawn(self, axis: tuple[float, float]) -> Node | None:
+        """Return its lift as a picture on an axis."""
+        row, (low, high) = self.row, axis
+        if self.is_original:
+            pieces = [Piece("gap", round(100 * -low / (high - low), 2)), Piece("zero")]
+            return interval_bar(pieces, "the original, at 0 %")
+        ends, expected = (row["lift"], row["lift_low"], row["lift_high"]), row["lift_expected"]
+        interval = row["uncertainty_source"] == "service"
+        pieces = effect_pieces(*ends, expected=expected, axis=axis, interval=interval)
+        return interval_bar(pieces, self.effect)
+
+    def node(self, *decision: Any, edits: Node | None = None) -> Node:
+        """Return the whole card: its numbers, in words and as pictures, what is added to them, and its text."""
+        row, labels, deployment = self.row, self.labels, self.review.optimization.deployment
         staged = deployment is not None and (deployment.state, deployment.variant_id) == ("staged", self.id)
-        badges: list[tuple[bool, str, Tone]] = [
+        badges: list[tuple[Any, str, Tone]] = [
             (self.is_original, "original", "plain"),
             (self.is_winner, "★ winner", "good"),
             (staged, "staged: awaiting approval", "accent"),
             (self._is_current, "● current version", "accent"),
-            (bool(self.stage), _BADGES.get(self.stage, ""), "plain"),
-            (self.row["rehearsal"] is True, "rehearsal", "warn"),
+            (self.stage, _BADGES.get(self.stage, ""), "plain"),
+            (row["rehearsal"] is True, "rehearsal", "warn"),
+            *([(True, *labels.badge)] if labels.badge else []),
         ]
-        found = [badge(words, tone) for shown, words, tone in badges if shown]
-        return [*found, badge(*self.labels.badge)] if self.labels.badge else found
-
-    def drawn(self, axis: tuple[float, float]) -> Node | None:
-        """Return its lift as a picture on an axis."""
-        low, high = axis
-        if self.is_original:
-            pieces = [Piece("gap", round(100 * -low / (high - low), 2)), Piece("zero")]
-            return interval_bar(pieces, "the original, at 0 %")
-        row = self.row
-        pieces = effect_pieces(
-            row["lift"],
-            row["lift_low"],
-            row["lift_high"],
-            expected=row["lift_expected"],
-            axis=axis,
-            interval=row["uncertainty_source"] == "service",
-        )
-        return interval_bar(pieces, self.effect)
-
-    def cells(self) -> list[Any]:
-        """Return its lift, the expected one, whether production verified it, the verdict and the pairs, in short."""
-        row = self.row
-        lift = "" if self.is_original else "not measured" if row["lift"] is None else relative(row["lift"])
-        interval: list[str] = []
-        if row["lift"] is not None and not self.is_original:
-            level = row["interval_level"]
-            interval = [
-                f"{level:.0%} interval" if level else "interval",
-                _ends(row["lift_low"], row["lift_high"]),
-            ]
-            interval = interval if row["uncertainty_source"] == "service" else ["no interval"]
-        verdict = self.said.get("verdict")
-        return [
-            [h("b", lift), [h("small", words) for words in interval]],
-            "" if self.is_original or row["lift_expected"] is None else relative(row["lift_expected"]),
-            self.in_production or (not self.is_original and h("span.plw-soft", "–")),
-            [self.outcome, " ", verdict and badge(*VERDICTS[verdict][1:])],
-            _figure(row["n"], ","),
-        ]
-
-    def node(self, *numbers: Any, edits: Node | None = None) -> Node:
-        """Return the whole card: its numbers, in words and as pictures, what is added to them, and its text."""
-        first = "p.plw-warning" if self.labels.warns else "p.plw-said"
-        needed = self.review.about.get("threshold")
-        measured = nodes(
+        first = "p.plw-warning" if labels.warns else "p.plw-said"
+        needed, confidence = self.review.about.get("threshold"), None
+        if not self.is_original and self.stage != "screen":
+            words = confidence_in_words(row["confidence"], needed)
+            bar = interval_bar(confidence_pieces(row["confidence"], needed), words)
+            confidence = [bar, h("div.plw-words", words)]
+        facts = self.facts
+        numbers = h(
+            "div.plw-numbers",
             h("div.plw-name.plw-foreign", self.name),
-            h("div.plw-badges", self._badges),
+            h("div.plw-badges", [badge(words, tone) for shown, words, tone in badges if shown]),
             [
                 h("p.plw-said" if at else first, one_line(words, 600))
-                for at, words in enumerate(self.labels.sentences)
+                for at, words in enumerate(labels.sentences)
             ],
-            self.labels.button and h("div.plw-buttons", push(self.labels.button, "label", ".plw-label")),
-            self.effect and h("div.plw-words", self.effect),
+            [h("div.plw-words", words) for words in (self._beside, self.effect) if words],
             self.stage == "screen" and h("p.plw-warning", LUCK),
-            self.confidence
-            and [
-                interval_bar(confidence_pieces(self.row["confidence"], needed), self.confidence),
-                h("div.plw-words", self.confidence),
-            ],
-            known(self.facts),
-            self.row["warnings"] and h("p.plw-warning", one_line(self.row["warnings"], 600)),
+            confidence,
+            row["warnings"] and h("p.plw-warning", one_line(row["warnings"], 600)),
+            decision,
+            labels.button and h("div.plw-buttons", push(labels.button, "label", ".plw-label")),
+            facts and fold("Numbers", known(facts)),
         )
         tag = f"section.plw-card{'.plw-won' * self.is_winner}"
-        return h(
-            tag, h("div.plw-numbers", measured, numbers), self._texts, edits, key=self.id, variant=self.id
-        )
+        # Without a key, so that what a person unfolded stays so when another variant is chosen.
+        return h(tag, numbers, self._texts, edits, variant=self.id)
 
     @cached_property
     def _texts(self) -> Node | None:
@@ -261,23 +253,17 @@ class Card:
 
     def decision(self) -> Node:
         """Return the verdict and the note, if the service keeps them, and the button to apply it."""
+        of, kept = {"variant": self.id}, self.said
         verdicts = [
-            push(
-                words, "verdict", variant=self.id, verdict=name, aria_pressed=self.said.get("verdict") == name
-            )
+            push(words, "verdict", **of, verdict=name, aria_pressed=kept.get("verdict") == name)
             for name, (words, _, _) in VERDICTS.items()
         ]
         note = h(
-            "textarea", rows=2, maxlength=10_000, name="note", value=self.said.get("note") or "", key=self.id, action="note",
-            variant=self.id, delay=900
+            "textarea", rows=2, maxlength=10_000, name="note", value=kept.get("note") or "", key=self.id, action="note",
+            **of, delay=900
         )  # fmt: skip
-        apply = push(
-            f"Apply {self.name} …",
-            "apply",
-            ".plw-apply.plw-foreign",
-            variant=self.id,
-            disabled=bool(self.why_not),
-        )
+        off = bool(self.why_not)
+        apply = push(f"Apply {self.name} …", "apply", ".plw-apply.plw-foreign", **of, disabled=off)
         return h(
             "div.plw-review-of",
             self.review.keeps_notes

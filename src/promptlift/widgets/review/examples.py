@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.schema.inert import one_line
 from promptlift.widgets.browser.catalogue import turns_of
 from promptlift.widgets.review.reading import records
-from promptlift.widgets.tree import badge, field, h, pick, transcript
+from promptlift.widgets.tree import badge, field, fold, h, pick, transcript
 from promptlift.widgets.tree_widget import push
 
 if TYPE_CHECKING:
@@ -163,11 +163,26 @@ class Examples:
             "scenario": given.get("scenario", ""),
         }
 
+    def example(self, variant_id: str, filters: Mapping[str, str]) -> Opened | None:
+        """Return the first pair that is listed; None when none is.
+
+        Raises
+        ------
+        PromptliftError
+            When its transcripts cannot be read.
+        """
+        pair = next(iter(self._matching(variant_id, filters)), None)
+        return pair and self.open(variant_id, pair.stage, pair.cell)
+
+    def _matching(self, variant_id: str, filters: Mapping[str, str]) -> list[Pair]:
+        stage, *wanted = filters.values()
+        return [pair for pair in self.pairs(variant_id, stage) if pair.matches(*wanted)]
+
     def listing(self, variant_id: str, name: str, filters: Mapping[str, str], opened: Opened | None) -> Nodes:
         """Return the pairs of one stage that match, with what they can be filtered by."""
         stage, outcome, persona, scenario = filters.values()
         pairs = self.pairs(variant_id, stage)
-        matching = [pair for pair in pairs if pair.matches(outcome, persona, scenario)]
+        matching = self._matching(variant_id, filters)
         outcomes = [
             (one, f"{words} ({sum(pair.matches(one, persona, scenario) for pair in pairs):,})")
             for one, words in _OUTCOMES.items()
@@ -200,12 +215,9 @@ class Examples:
         ]
         count = h("span.plw-soft", f"{len(matching):,} of {len(pairs):,} pairs", role="status")
         more = len(matching) > _SHOWN and h("span.plw-soft", f"Showing the first {_SHOWN}.")
-        return [
-            h("div.plw-heading", "Simulated conversations of ", h("span.plw-foreign", name)),
-            h("div.plw-bar", picks, count, form=True),
-            h("div.plw-pairs", rows, more),
-            *([] if opened is None else [opened.node(name)]),
-        ]
+        title = ["Simulated conversations of ", h("span.plw-foreign", name)]
+        inside = [h("div.plw-bar", picks, count, form=True), h("div.plw-pairs", rows, more)]
+        return [fold(title, inside, opened and opened.node(name))]
 
     def open(self, variant_id: str, stage: str, cell: int) -> Opened | None:
         """Return a pair with both transcripts; None when there is no such pair."""

@@ -24,7 +24,6 @@ __all__ = [
     "CurrentVersion",
     "Review",
     "read_after_change",
-    "read_after_stop",
     "read_current_version",
     "read_review",
     "records",
@@ -36,15 +35,14 @@ _ACTIONS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class CurrentVersion:
-    """The current version of a prompt's text; ``version_id`` is None where the service keeps no versions."""
+    """The current version of a prompt's text; ``version_id`` is None where the service keeps no versions.
 
-    name: str
+    Two are equal when text and version are: a new name changes nothing.
+    """
+
+    name: str = field(compare=False)
     text: str
     version_id: str | None = None
-
-    def same_as(self, other: CurrentVersion) -> bool:
-        """Return whether the prompt is unchanged: same text and, where there are versions, same version."""
-        return (self.text, self.version_id) == (other.text, other.version_id)
 
 
 @dataclass(slots=True)
@@ -105,33 +103,24 @@ def read_review(lift: Workspace, optimization_id: str) -> Review:
     return review
 
 
-def read_after_change(lift: Workspace, review: Review) -> Review:
-    """Read what an apply or an undo changes: the deployment, the current version and the actions.
+def read_after_change(lift: Workspace, review: Review, *, measured: bool = False) -> Review:
+    """Read what an apply or an undo changes: the deployment, the current version and the actions; or, ``measured``, a stop.
 
-    Neither touches the measurements, the notes or the simulated conversations.
+    A stop changes the measurements and not the prompt. Neither touches the notes.
 
     Raises
     ------
     PromptliftError
         When one of them cannot be read.
     """
-    changed = replace(review, optimization=lift.optimizations[review.optimization.id])
-    _read_version(lift, changed)
+    if measured:
+        read = _read_measurements(lift, review.optimization.id)
+        changed = replace(read, current=review.current, verdicts=review.verdicts)
+    else:
+        changed = replace(review, optimization=lift.optimizations[review.optimization.id])
+        _read_version(lift, changed)
     _read_actions(lift, changed)
     return changed
-
-
-def read_after_stop(lift: Workspace, review: Review) -> Review:
-    """Read what a stop changes: the optimization, its measurements and the actions, not the prompt or the notes.
-
-    Raises
-    ------
-    PromptliftError
-        When the optimization, its variants or the actions cannot be read.
-    """
-    stopped = _read_measurements(lift, review.optimization.id)
-    _read_actions(lift, stopped)
-    return replace(stopped, current=review.current, verdicts=review.verdicts, keeps_notes=review.keeps_notes)
 
 
 def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
@@ -175,9 +164,8 @@ def _read_version(lift: Workspace, review: Review) -> None:
 
 def _read_notes(lift: Workspace, review: Review) -> None:
     _read_actions(lift, review)
-    if not review.keeps_notes:
-        return
-    review.verdicts = {row["variant_id"]: row for row in records(review.optimization.review())}
+    if review.keeps_notes:
+        review.verdicts = {row["variant_id"]: row for row in records(review.optimization.review())}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.inert import one_line
 from promptlift.schema.search import DELETED, assembled
 from promptlift.widgets.interval_bars import common_axis, effect_pieces, interval_bar
-from promptlift.widgets.tree import badge, field, h, nodes
+from promptlift.widgets.tree import badge, field, fold, h, quotation
 from promptlift.words.figures import counted, signed
 
 if TYPE_CHECKING:
@@ -62,13 +62,15 @@ def family(review: Review, chosen: str = "") -> Nodes:
         left += [(child, depth + 1) for child in reversed(children.pop(one.id, []))]
     headroom = review.optimization.headroom
     spent = _spending_in_words(review.optimization.search_plan)
-    return nodes(
-        h("div.plw-heading", "Family tree of the candidates"),
-        h("p.plw-soft", _ABOUT),
-        spent and h("p.plw-soft", spent),
-        headroom and headroom.text and h("p.plw-foreign", _line(headroom.text, 600)),
-        h("ul.plw-family", members),
-    )
+    return [
+        fold(
+            f"The search: family tree of {counted(len(members) - 1, 'candidate')}",
+            h("p.plw-soft", _ABOUT),
+            spent and h("p.plw-soft", spent),
+            headroom and headroom.text and h("p.plw-foreign", _line(headroom.text, 600)),
+            h("ul.plw-family", members),
+        )
+    ]
 
 
 def _member(
@@ -153,13 +155,9 @@ def edits_list(
         return None
     able = can_switch(one, original)
     never = "This text cannot be put together again from its edits, so none can be switched off."
-    return h(
-        "div.plw-edits",
-        h("div.plw-heading", "Edits, and why they were made"),
-        by_hand,
-        [_edit(one.id, edit, able=able and switches(edit), off=edit.id in switched) for edit in ordered],
-        not able and h("p.plw-soft", never),
-    )
+    shown = [_edit(one.id, edit, able=able and switches(edit), off=edit.id in switched) for edit in ordered]
+    title = f"{counted(len(ordered), 'edit')}, and why they were made"
+    return h("div.plw-edits", fold(title, by_hand, shown, not able and h("p.plw-soft", never)))
 
 
 def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
@@ -201,9 +199,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
 def _quotation(place: EditEvidence) -> Node:
     if place.conversation_id == DELETED:
         return h("blockquote", h("span.plw-soft", "in a conversation that was deleted"))
-    words = _line(place.quote, _QUOTE)
-    where = h("span.plw-soft.plw-foreign", one_line(place.conversation_id or "", 80))
-    return h("blockquote", words and h("span.plw-foreign", f"“{words}” "), where)
+    return quotation(_line(place.quote, _QUOTE), one_line(place.conversation_id or "", 80))
 
 
 def _cells_in_words(edit: Edit) -> str:
@@ -233,7 +229,7 @@ def _spending_in_words(plan: SearchPlan | None) -> str:
 def _measured(one: Variant) -> str:
     found = one.search
     if found is None or found.points is None:
-        return "" if one.is_original else "not measured by the search"
+        return "" if one.is_original else "not tested by the search"
     words = f"{signed(found.points)} points over the original"
     if found.points_low is not None and found.points_high is not None:
         words += f" ({signed(found.points_low)} to {signed(found.points_high)})"

@@ -1,14 +1,14 @@
-"""The variants of a review: the outcome, and a row for each on one lift axis, by stage."""
+"""The variants of a review: the outcome, and a row for each on one lift axis, those that were only screened folded."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import common_axis
 from promptlift.widgets.review.cards import LUCK, Card
-from promptlift.widgets.tree import fact, h
-from promptlift.words.figures import relative
+from promptlift.widgets.tree import fact, fold, h
+from promptlift.words.figures import counted, relative
 from promptlift.words.sentences import ended
 
 if TYPE_CHECKING:
@@ -19,18 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["head", "lift_axis", "make_cards", "variants_table"]
 
-_STAGES: Final = {
-    "confirm": ("Confirmation", "New conversations that chose nothing. Only these numbers decide."),
-    "screen": ("Screening", LUCK),
-    "": ("Not measured yet", ""),
-}
-_HEADERS: Final = ("Lift over the original", "Expected", "Verified", "Verdict", "Pairs")
-_CELLS: Final = (".plw-figures", ".plw-figures", ".plw-verified", ".plw-verdict", ".plw-figures")
-
 
 def make_cards(review: Review) -> list[Card]:
     """Return a card for every variant: the original first, then those of the confirmation, then those of the screening."""
-    order = [*_STAGES]
+    order = ["confirm", "screen", ""]
     cards = [Card(review, row) for row in review.variants]
     return sorted(cards, key=lambda card: (not card.is_original, order.index(card.stage)))
 
@@ -49,61 +41,54 @@ def lift_axis(cards: Sequence[Card]) -> tuple[float, float]:
     )
 
 
-def _by_stage(cards: Sequence[Card]) -> list[tuple[str, list[Card]]]:
-    """Return the variants by stage; their numbers can be compared within a stage only."""
-    groups = [
-        (stage, [card for card in cards if card.stage == stage and not card.is_original]) for stage in _STAGES
-    ]
-    return [(stage, group) for stage, group in groups if group]
-
-
 def variants_table(cards: Sequence[Card], chosen: str = "", *, focus: bool = False) -> Node:
     """Return a row per variant; the arrow keys go from the chosen one to the next, which can have the focus."""
     low, high = axis = lift_axis(cards)
     zero = 100 * -low / (high - low)
     middle = 30 < zero < 70 and h("span.plw-zero", "0", style=f"left:{zero}%")
     scale = h("div.plw-scale.plw-soft", h("span", relative(low)), middle, h("span", relative(high)))
-    titles = [("Variant", ""), (scale, ""), *zip(_HEADERS, _CELLS, strict=True)]
+    # Without a winner there is nothing to verify.
+    verifies = any(card.is_winner or card.verified for card in cards)
+    titles = [("Variant", ""), (scale, ".plw-on-axis"), ("Lift over the original", ".plw-figures")]
+    titles += [("Verified", ".plw-verified")] if verifies else []
+    titles += [("Verdict", ".plw-verdict"), ("Pairs", ".plw-pair-count")]
     header = h("tr", [h(f"th.plw-cell{classes}", words, scope="col") for words, classes in titles])
-    stages = _by_stage(cards)
-    ordered = [card for card in cards if card.is_original] + [card for _, group in stages for card in group]
-    here = next((at for at, card in enumerate(ordered) if card.id == chosen), 0)
+    here = next((at for at, card in enumerate(cards) if card.id == chosen), 0)
     keys: dict[int, list[str]] = {}
-    for place, key in (
-        (here + 1, "ArrowDown"),
-        (here - 1, "ArrowUp"),
-        (0, "Home"),
-        (len(ordered) - 1, "End"),
-    ):
+    moves = {"ArrowDown": here + 1, "ArrowUp": here - 1, "Home": 0, "End": len(cards) - 1}
+    for key, place in moves.items():
         keys.setdefault(place, []).append(key)
-    rows = {
-        card.id: _row(card, axis, keys.get(at, ()), here=card.id == chosen, focus=focus)
-        for at, card in enumerate(ordered)
-    }
+    tested: Nodes = []
+    screened: Nodes = []
     # Of a service that reports no stages nothing is known that would divide its variants.
-    divided = [stage for stage, _ in stages] != [""] or all(card.row["lift"] is None for card in cards)
-    bodies = [h("tbody", [rows[card.id] for card in cards if card.is_original], stage="")]
-    for stage, group in stages:
-        title, about = _STAGES[stage]
-        words = [h("b", title), about and h("span.plw-soft", f" {about}")]
-        heading = h("tr.plw-stage", h("th.plw-cell", words, colspan=7, scope="rowgroup"))
-        bodies.append(h("tbody", divided and heading, [rows[card.id] for card in group], stage=stage))
-    deployed = any(card.in_production for card in cards)
-    tag = f"table.plw-variants{'' if deployed else '.plw-none-deployed'}"
-    return h(tag, h("thead", header), bodies, keyboard=True)
+    divided = any(card.stage == "confirm" for card in cards)
+    for at, card in enumerate(cards):
+        row = _row(card, axis, " ".join(keys.get(at, ())), verifies, here=card.id == chosen, focus=focus)
+        folded = divided and card.stage != "confirm" and not card.is_original
+        (screened if folded else tested).append(row)
+    more = h("p.plw-soft", LUCK), h("table.plw-variants", h("tbody", screened, stage="screen"))
+    return h(
+        "div",
+        h("table.plw-variants", h("thead", header), h("tbody", tested, stage="confirm")),
+        screened and fold(f"{counted(len(screened), 'more variant')}, screened only", *more, key="screened"),
+        keyboard=True,
+    )
 
 
-def _row(card: Card, axis: tuple[float, float], keys: Sequence[str], *, here: bool, focus: bool) -> Node:
+def _row(card: Card, axis: tuple[float, float], keys: str, verifies: Any, *, here: bool, focus: bool) -> Node:
     choose = h(
         "button.plw-choose.plw-foreign", card.name, action="choose", variant=card.id, aria_pressed=here, follow=True,
-        still="b", keys=" ".join(keys), focus=here and focus
+        still="b", keys=keys, focus=here and focus
     )  # fmt: skip
     marks = ".plw-won" * card.is_winner + ".plw-screened" * (card.stage == "screen") + ".plw-here" * here
     return h(
         f"tr.plw-variant{marks}",
         h("th.plw-cell", choose, scope="row"),
         h("td.plw-cell.plw-on-axis", card.drawn(axis)),
-        [h(f"td.plw-cell{classes}", cell) for cell, classes in zip(card.cells(), _CELLS, strict=True)],
+        h("td.plw-cell.plw-figures", card.lift),
+        verifies and h("td.plw-cell.plw-verified", card.verified or h("span.plw-soft", card.why_unverified)),
+        h("td.plw-cell.plw-verdict", card.verdict),
+        h("td.plw-cell.plw-pair-count", "" if card.row["n"] is None else f"{card.row['n']:,}"),
         key=card.id,
         action="choose",
         variant=card.id,

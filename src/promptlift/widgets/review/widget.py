@@ -1,24 +1,23 @@
-"""``VariantReview``: variants side by side, their differences and failures, and the decision."""
+"""``VariantReview``: the finalist beside the original and the decision, then failures and the search behind it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import REHEARSAL
 from promptlift.widgets.review.deciding import STOPPABLE
-from promptlift.widgets.review.examples import Examples, Opened
+from promptlift.widgets.review.examples import Examples
 from promptlift.widgets.review.search import family
 from promptlift.widgets.review.variants import head, variants_table
-from promptlift.widgets.tree import Nodes, h, nodes
+from promptlift.widgets.tree import Nodes, fold, h, nodes
 from promptlift.widgets.tree_widget import front_end, push, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.widgets.review.cards import Card
     from promptlift.widgets.review.reading import Review
     from promptlift.widgets.tree import Node
     from promptlift.widgets.tree_widget import Event
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VariantReview"]
 
-_STATIC_EXAMPLES: Final = ("gained", "lost")
 _STATIC_TEXT: Final = 4_000
 _TO_LABEL: Final = (
     "To label randomly drawn conversations of both arms, blind to verdict and variant, run this cell in a running notebook, "
@@ -38,15 +36,14 @@ _TO_DECIDE: Final = "To add notes, decide, apply or undo, run this cell in a run
 class VariantReview(BlindLabelling):
     """Review the variants of an optimization, and decide.
 
-    Shows one row per variant on a shared lift axis: the lift with its interval, the lift to expect, whether production
-    verified it, the verdict and the pairs. Variants that were only screened are listed apart from those of the confirmation.
-    The card of the chosen row has its numbers, its differences from the original word by word, notes and verdicts; after a
-    search also its edits, each with symptom, quotes and evidence. Edits can be switched off and on: the resulting text is
-    untested, and a button tests it. A tree shows which candidate was made from which. Below are
-    its simulated conversations, next to those of the original. Apply, Stop and Undo show what will change and ask for
-    confirmation. Nothing changes without these clicks: running the cell again, Run All,
-    papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
-    Apply refuses and shows both texts.
+    First the finalist beside the original on a shared lift axis: the lift with its interval, whether it was verified, the
+    verdict, the differences between the texts word by word, and the decision. Below, folded: variants that were only
+    screened; after a search the edits, each with symptom, quotes and evidence, and a tree of which candidate was made from
+    which; the simulated conversations, next to those of the original; what was done so far. A row chooses another variant.
+    Edits can be switched off and on: the resulting text is untested, and a button tests it. Apply, Stop and Undo show what
+    will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All, papermill
+    and nbconvert only show the review. When the prompt was changed since this review was opened, Apply refuses and shows
+    both texts.
 
     A button on the card of a tested variant has simulated conversations of both arms labelled blind, in the place of the
     review, which is empty meanwhile and comes back with the lift as the labels correct it.
@@ -79,10 +76,13 @@ class VariantReview(BlindLabelling):
 
     def __init__(self, lift: Workspace, optimization_id: str) -> None:
         super().__init__(lift, optimization_id)
-        self._static_examples = self._read_static_examples()
-        if self._review.problems:
-            self._notify(" ".join(self._review.problems), "bad")
-            self._show()
+        # A page without scripts has one example.
+        try:
+            self._opened = self._pairs.example(self._examined, self._filters)
+        except PromptliftError as error:
+            self._review.problems.append(f"An example could not be read: {error}")
+        self._notify(" ".join(self._review.problems), "bad")
+        self._show()
 
     def _use(self, review: Review) -> None:
         super()._use(review)
@@ -109,25 +109,12 @@ class VariantReview(BlindLabelling):
     def _filter_examples(self, event: Event) -> None:
         self._examined = event.get("variant", "")
         self._filters = self._pairs.filters(self._examined, event)
-        self._opened: Opened | None = None
+        self._opened = None
 
     def _open_pair(self, event: Event) -> None:
         cell = whole(event.get("cell"))
         if cell is not None:
             self._opened = self._pairs.open(self._examined, event.get("stage", ""), cell)
-
-    def _read_static_examples(self) -> list[Opened]:
-        """Read a pair where the variant gained and one where it lost, for the page without scripts."""
-        examples = []
-        pairs = self._pairs.pairs(self._examined)
-        try:
-            for outcome in _STATIC_EXAMPLES:
-                pair = next((one for one in pairs if one.matches(outcome)), None)
-                opened = pair and self._pairs.open(self._examined, pair.stage, pair.cell)
-                examples += [opened] if opened else []
-        except PromptliftError as error:
-            self._review.problems.append(f"An example could not be read: {error}")
-        return examples
 
     # What is shown.
 
@@ -144,9 +131,10 @@ class VariantReview(BlindLabelling):
             *(h(f"div.plw{name.replace('_', '-')}", part=name, key=name) for name in self.PARTS),
             self._dialog,
         )
+        table = self._cards and variants_table(self._cards, self._choice, focus=self._returned)
         return {
             "_tree": tree,
-            "_table": self._list_variants(),
+            "_table": nodes(table),
             "_chosen": self._chosen_card(),
             "_search": family(self._review, self._choice),
             "_examples": self._list_examples(),
@@ -157,14 +145,8 @@ class VariantReview(BlindLabelling):
         optimization = self._review.optimization
         explanation = optimization.results.explanation if optimization.results else None
         words = one_line(explanation or optimization.failure or optimization.stop_reason or "", 800)
-        return h(
-            "div.plw-about",
-            self._review.rehearsal and h("p.plw-warning", REHEARSAL),
-            words and h("p.plw-foreign", words),
-        )
-
-    def _list_variants(self) -> Nodes:
-        return [variants_table(self._cards, self._choice, focus=self._returned)] if self._cards else []
+        rehearsal = self._review.rehearsal and h("p.plw-warning", REHEARSAL)
+        return h("div.plw-about", rehearsal, words and h("p.plw-foreign", words))
 
     def _chosen_card(self) -> Nodes:
         card = next((one for one in self._cards if one.id == self._choice), None)
@@ -187,35 +169,28 @@ class VariantReview(BlindLabelling):
         return super()._repr_html_() if self._drawn is None else self._drawn._repr_html_()
 
     def _still(self) -> Nodes:
+        """Return what is shown, then what a click would show: the other variants, and the current version."""
         current = self._review.current
+        others = [
+            fold(h("b", card.name), card.node(edits=self._edits(card.id)))
+            for card in self._cards
+            if card.id != self._choice
+        ]
+        notes = [
+            h("p.plw-foreign", f"Note on {card.name}: ", one_line(card.said["note"], 2_000))
+            for card in self._cards
+            if card.said.get("note")
+        ]
         text = current and h("div.plw-foreign", current.text[:_STATIC_TEXT])
         return nodes(
             h("p", h("b", "Review of prompt variants")),
-            h("div.plw-top", head(self._review)),
-            self._about(),
-            self._list_variants() or h("p", "There are no variants yet."),
-            [self._still_card(card) for card in self._cards],
-            family(self._review, self._choice),
-            [self._still_example(one) for one in self._static_examples],
-            text and _folded("Current version of the prompt", text),
-            self._list_actions(),
-            [h("p", problem) for problem in self._review.problems],
+            super()._still(),
+            others,
+            notes,
+            text and fold("Current version of the prompt", text),
             any(card.labels.button for card in self._cards) and h("p.plw-soft", _TO_LABEL),
             h("p.plw-soft", _TO_DECIDE),
         )
 
-    def _still_card(self, card: Card) -> Node:
-        note = card.said.get("note")
-        shown = note and h("p.plw-foreign", "Note: ", one_line(note, 2_000))
-        return _folded(h("b", card.name), card.node(shown, edits=self._edits(card.id)), opened=card.is_winner)
-
-    def _still_example(self, opened: Opened) -> Node:
-        name = self._card(opened.pair.variant["variant_id"]).name
-        return _folded(f"Example of {name}: {opened.pair.outcome_in_words}", opened.node(name))
-
     def _plain(self) -> str:
         return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
-
-
-def _folded(title: Any, inside: Node, *, opened: bool = False) -> Node:
-    return h("details", h("summary", title), inside, open=opened)
