@@ -7,6 +7,7 @@ pandas table: an engine counts, and only the counts come here. Rates and shares 
 from __future__ import annotations
 
 # Imported here and not on first use: a module that has the name of its function would otherwise hide it.
+from promptlift.analysis.atlas import atlas, why
 from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import changes
 from promptlift.analysis.compare import compare
@@ -30,6 +31,7 @@ from promptlift.analysis.versions import prompt_timeline
 from promptlift.analysis.where_it_differs import where_it_differs
 
 __all__ = [
+    "atlas",
     "benchmark",
     "changes",
     "compare",
@@ -57,4 +59,5 @@ __all__ = [
     "variant_confidence",
     "variant_lift",
     "where_it_differs",
+    "why",
 ]

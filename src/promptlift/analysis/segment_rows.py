@@ -105,6 +105,11 @@ def rows_of(
     rows = Rows(frame[judged], code, 1 if side is None else 2, weight, kept)
     if task is None:
         return rows
-    column = rows.frame[task]
+    numbers, count = task_numbers(rows.frame[task])
+    return replace(rows, task=numbers, tasks=count)
+
+
+def task_numbers(column: pd.Series[Any]) -> tuple[NDArray[np.intp], int]:
+    """Return the number of each row's task, and how many there are, which is the number of rows without one."""
     codes, names = pd.factorize(column.astype("str").where(column.notna()))
-    return replace(rows, task=np.where(codes < 0, len(names), codes), tasks=len(names))
+    return np.where(codes < 0, len(names), codes), len(names)

@@ -162,7 +162,7 @@ def segments(
     conversations, outcome = read_outcome(conversations, outcome)
     conversations, labels = as_labelled(conversations, labels, outcome)
     sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
-    task = _task_of(conversations)
+    task = task_of(conversations)
     found = splits_of(
         conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, task=task, **sizes
     )
@@ -333,7 +333,7 @@ def _say_the_same(one: Split, other: Split, reader: Reader) -> bool:
     return one.ordered and other.ordered and abs(reader.rank_correlation(one, other)) >= _SAME_RANKS
 
 
-def _task_of(conversations: Any) -> str | None:
+def task_of(conversations: Any) -> str | None:
     """Return the column that names the task of a conversation, as benchmarks and replays log it; None without one."""
     names = names_of(conversations)
     return next((name for name in names if _TASK.fullmatch(name.removeprefix(METADATA_PREFIX))), None)

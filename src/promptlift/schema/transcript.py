@@ -231,6 +231,11 @@ def _parse_plain(text: str, *, one_pair: bool) -> Transcript:
 _ERROR: Final = re.compile(r"\W{0,20}(?:error|exception|traceback)\b", re.IGNORECASE)
 
 
+def is_error(text: str) -> bool:
+    """Return whether a message is the result of a tool that failed."""
+    return text.startswith(RESULT) and _ERROR.match(text, len(RESULT)) is not None
+
+
 def content_facts(transcript: Transcript) -> dict[str, Any]:
     """Return the fields of a conversation that follow from its content, under their Python names.
 
@@ -252,10 +257,10 @@ def content_facts(transcript: Transcript) -> dict[str, Any]:
         if known and 0 <= (total := sum(known)) <= COUNT_MAX:
             facts[name] = round(total)
     calls = sum(answer.content.startswith(CALL) for answer in answers)
-    results = [message.content for message in messages if message.content.startswith(RESULT)]
+    results = sum(message.content.startswith(RESULT) for message in messages)
     if calls or results:
-        facts["tool_calls"] = calls or len(results)
-        facts["tool_errors"] = sum(_ERROR.match(result, len(RESULT)) is not None for result in results)
+        facts["tool_calls"] = calls or results
+        facts["tool_errors"] = sum(is_error(message.content) for message in messages)
     return facts
 
 

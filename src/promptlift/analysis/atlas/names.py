@@ -1,0 +1,88 @@
+"""Names of clusters in the words of their own conversations: those that are most over-represented there.
+
+References
+----------
+B. L. Monroe, M. P. Colaresi, K. M. Quinn (2008), Fightin' Words: lexical feature selection and evaluation for identifying the content of
+political conflict. Political Analysis 16, 372-403 (log-odds with an informative prior).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import scipy.sparse as sp
+
+from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA
+from promptlift.words.names import distinct_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from promptlift.analysis.atlas.vectors import Block
+
+_TERMS: Final = 3
+_FEWEST: Final = 3
+_LONGEST_NAME: Final = 60
+# unspecified: standard errors of a log-odds, and share of the conversations, that a term of a name needs.
+_LEAST_Z: Final = 2.5
+_LEAST_SHARE: Final = 0.15
+# Weight of the prior, the usual frequency of each term, in conversations.
+_PRIOR: Final = 10.0
+
+
+def telling_terms(labels: NDArray[np.intp], count: int, blocks: Sequence[Block]) -> list[list[str]]:
+    """Return for each cluster the terms that its conversations have far more often than all others, the surest first."""
+    places = np.flatnonzero(labels >= 0)
+    ones = np.ones(len(places), np.float32)
+    chosen = sp.csr_matrix((ones, (labels[places], places)), (count, len(labels)))
+    sizes = np.bincount(labels[places], minlength=count)[:, None]
+    found: list[list[tuple[float, str]]] = [[] for _ in range(count)]
+    for block in blocks:
+        counts = block.counts
+        has = sp.csr_matrix((np.ones_like(counts.data), counts.indices, counts.indptr), counts.shape)
+        everywhere = np.asarray(has.sum(axis=0), np.float64).ravel()
+        shared = np.flatnonzero(everywhere >= _FEWEST)
+        inside, everywhere = (chosen @ has[:, shared]).toarray().astype(np.float64), everywhere[shared]
+        usual = _PRIOR * (everywhere + 0.5) / (len(labels) + 1.0)
+        odds, error = _log_odds(inside + usual, sizes + _PRIOR)
+        other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
+        z = (odds - other_odds) / np.sqrt(error + other_error)
+        rarity = np.log((len(labels) + 1.0) / everywhere)  # a common word says little, however sure it is
+        terms = np.array(list(block.terms), object)[shared]
+        for cluster, term in zip(
+            *np.nonzero((z >= _LEAST_Z) & (inside >= _LEAST_SHARE * sizes)), strict=True
+        ):
+            found[cluster].append((-z[cluster, term] * rarity[term], terms[term]))
+    # Words in hiragana alone are mostly grammar.
+    ordered = [sorted(one, key=lambda it: (HIRAGANA.fullmatch(it[1]) is not None, *it)) for one in found]
+    return [_different([term for _, term in one]) for one in ordered]
+
+
+def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    missing = np.maximum(n - seen, 1e-9)
+    return np.log(seen / missing), 1.0 / seen + 1.0 / missing
+
+
+def _different(terms: list[str]) -> list[str]:
+    """Return the first terms; of those that are part of another one, the longer."""
+    chosen: list[str] = []
+    for term in terms[: 4 * _TERMS]:
+        short = term.removeprefix(ASSISTANT)
+        if any(short in one for one in chosen):
+            continue
+        parts = [place for place, one in enumerate(chosen) if one.removeprefix(ASSISTANT) in short]
+        if parts:
+            chosen[parts[0]] = term
+            chosen = [one for place, one in enumerate(chosen) if place not in parts[1:]]
+        else:
+            chosen.append(term)
+    return chosen[:_TERMS]
+
+
+def names(terms: Sequence[Sequence[str]]) -> list[str]:
+    """Return a name for each cluster from its terms, each name once."""
+    plain = [dict.fromkeys(term.removeprefix(ASSISTANT) for term in one) for one in terms]
+    return distinct_lines([" · ".join(one) or "no words in common" for one in plain], _LONGEST_NAME)

@@ -1,0 +1,348 @@
+"""Find the topics of conversations: their names, shares and outcomes, and what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.atlas.clusters import Clusters, find_clusters, has_topics
+from promptlift.analysis.atlas.measures import READ, cluster_measures
+from promptlift.analysis.atlas.names import names, telling_terms
+from promptlift.analysis.atlas.vectors import Block, Space, opening, turns_of, unit
+from promptlift.analysis.changes import changes
+from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
+from promptlift.analysis.verdicts import read_outcome
+from promptlift.display import static_html
+from promptlift.schema.basis import as_seen_by
+from promptlift.stats.intervals import check_level
+from promptlift.words.figures import counted, known, percent
+from promptlift.words.names import name_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from promptlift.analysis.atlas.vectors import Document, Points
+
+    Read = Callable[[Sequence[Mapping[str, Any]]], Document]
+
+KEY: Final = "conversation_id"
+TEXT: Final = "content"
+_SAMPLE: Final = 4_000
+_AT_ONCE: Final = 1_000
+_SHOWN: Final = 2
+_MOST_SHOWN: Final = 12
+FEWEST: Final = 30
+"""Fewest conversations among which topics are looked for."""
+# Coarser groups of endings mix what fails with what does not.
+_FEWEST_WITHIN: Final = 6
+_CHANGES: Final = {"more": "grown", "fewer": "shrunk"}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where conversations belong.
+
+    Attributes
+    ----------
+    labels
+        Number of the cluster of each, -1 for none.
+    margins
+        By how much the second nearest cluster is farther.
+    closeness
+        To the centre of its cluster.
+    """
+
+    labels: NDArray[np.intp]
+    margins: NDArray[np.float64]
+    closeness: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Clusters of conversations, and what tells where another one belongs.
+
+    Attributes
+    ----------
+    clusters
+        Of the conversations that were compared.
+    names, terms
+        Of each cluster.
+    """
+
+    clusters: Clusters
+    names: list[str]
+    terms: list[list[str]]
+    _read: Read
+    _space: Space | None
+    _usual: Points
+
+    @classmethod
+    def of(
+        cls,
+        contents: NDArray[Any],
+        read: Read,
+        rng: np.random.Generator,
+        *,
+        within: NDArray[np.intp] | None = None,
+    ) -> tuple[Grouping, Places]:
+        """Cluster conversations by what ``read`` takes from their turns: on a sample if there are many, the rest placed by it.
+
+        Parameters
+        ----------
+        contents
+            Of the conversations.
+        read
+            What they are compared by.
+        rng
+            Source of all draws.
+        within
+            Topic of each conversation, -1 for none: they are compared by what differs from the others of their topic, and in at
+            least six groups. Without it there are clusters only where words make topics.
+        """
+        n = len(contents)
+        drawn = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+        documents = [read(turns_of(contents[place])) for place in drawn]
+        words, tools = (Block.of(document[place] for document in documents) for place in range(2))
+        del documents
+        space, usual = None, np.zeros((1, 1), np.float32)
+        clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0), 0.0)
+        some = n >= FEWEST and words.frequent(1.0).any()
+        if some and (within is not None or has_topics(words, rng)):
+            space, points = Space.fit(words, tools if tools.terms else None, rng)
+            if within is not None:
+                usual = _means(points, within[drawn])
+                points = unit(points - usual[within[drawn]])
+            clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
+        terms = telling_terms(clusters.labels, clusters.count, (words, tools))
+        found = cls(clusters, names(terms), terms, read, space, usual)
+        places = found.place(contents, within)
+        places.labels[drawn] = clusters.labels
+        return found, places
+
+    def place(self, contents: NDArray[Any], within: NDArray[np.intp] | None = None) -> Places:
+        """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
+        n = len(contents)
+        labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
+        if self._space is not None and self.clusters.count:
+            for start in range(0, n, _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                at = self._space.points([self._read(turns_of(content)) for content in contents[part]])
+                if within is not None:
+                    at = unit(at - self._usual[within[part]])
+                labels[part], margins[part] = self.clusters.nearest(at)
+                closeness[part] = (at * self.clusters.centres[labels[part]]).sum(axis=1)
+        return Places(labels, margins, closeness)
+
+
+def _means(points: Points, topics: NDArray[np.intp]) -> Points:
+    """Return the mean of each topic, and last that of the conversations without one."""
+    rows = [points[topics == topic] for topic in (*range(int(topics.max(initial=-1)) + 1), -1)]
+    return np.array(
+        [some.mean(axis=0) if len(some) else np.zeros(points.shape[1]) for some in rows], np.float32
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Atlas:
+    """Topics that were found in conversations.
+
+    Attributes
+    ----------
+    table
+        One row per topic, the largest first: ``cluster`` (its number), ``name``, ``n`` conversations, their ``share`` of all with
+        ``share_low`` and ``share_high`` (fractions, Wilson), ``stability`` (share of it that other draws find again), where the
+        conversations have them ``rate`` of the outcome with its ends and ``n_known``, ``sentiment`` (mean score relative to the
+        usual one), ``cost``, ``latency_ms``, ``first_seen``, ``last_seen``; and the ids of two ``typical`` conversations and of
+        two ``borderline`` ones, which nearly belong elsewhere. ``attrs["promptlift"]`` has in ``sentences`` what each row shows.
+    assignments
+        One row per conversation: ``conversation_id``, ``cluster`` and ``name``, missing for conversations of no topic.
+    """
+
+    table: pd.DataFrame
+    assignments: pd.DataFrame
+    _frame: pd.DataFrame
+
+    @property
+    def sentence(self) -> str:
+        """How many topics there are, and which is the largest."""
+        n = len(self.assignments)
+        if self.table.empty:
+            if n < FEWEST:
+                return f"{counted(n, 'conversation')} are too few for topics: at least {FEWEST} are needed."
+            return f"No topics were found in {counted(n, 'conversation')}: they share their words no more than by chance."
+        first = self.table.iloc[0]
+        rest = int(self.assignments["cluster"].isna().sum())
+        belong = (
+            f"; {counted(rest, 'conversation')} {'belongs' if rest == 1 else 'belong'} to none"
+            if rest
+            else ""
+        )
+        (share,) = percent(float(first["share"]))
+        return f"{counted(len(self.table), 'topic')} in {counted(n, 'conversation')}{belong}. The largest, {name_in_words(first['name'])}, has {share}."
+
+    def changes(
+        self, window: Any = None, *, at: Any = None, periods: Any = None, level: float = 0.95
+    ) -> pd.DataFrame:
+        """Compute which topics are new, vanished, grown or shrunk, adjusted by Holm over all of them.
+
+        Parameters
+        ----------
+        window, at, periods
+            The two spans of time, as for ``analysis.changes``: ``window="7D"`` compares the last 7 days with the 7 before them.
+        level
+            Coverage of each interval, and of the decision over all rows together.
+
+        Returns
+        -------
+        DataFrame
+            As ``analysis.changes`` gives it, with ``cluster`` and ``name``; ``change`` is ``new``, ``vanished``, ``grown``,
+            ``shrunk`` or ``unclear``.
+
+        Raises
+        ------
+        FrameError
+            When the conversations have no times.
+        ValueError
+            When the arguments do not determine what to compare.
+        """
+        number = self.assignments["cluster"]
+        topics = [[] if pd.isna(one) else [str(one)] for one in number]
+        dated = self._frame.assign(
+            topics=pd.Series(topics, self._frame.index, dtype="object"), has_insights=True
+        )
+        found = changes(dated, of="topics", at=at, window=window, periods=periods, top=None, level=level)
+        facts = facts_of(found)
+        found = found.rename(columns={"topic": "cluster"}).astype({"cluster": "int64"})
+        found.insert(1, "name", found["cluster"].map(self.table.set_index("cluster")["name"]))
+        change = found["change"].replace(_CHANGES)
+        change = change.mask(change.eq("grown") & found["n_before"].eq(0), "new")
+        found["change"] = change.mask(change.eq("shrunk") & found["n_after"].eq(0), "vanished")
+        found.attrs["promptlift"] = {**facts, "table": "atlas_changes"}
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [self.sentence, *(f"- {line}" for line in facts_of(self.table)["sentences"][:_MOST_SHOWN])]
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        table = self.table.head(_MOST_SHOWN)
+        headers = [
+            "topic",
+            "conversations",
+            "share",
+            *(["completed"] if "rate" in table else []),
+            "found again",
+        ]
+        rows = [
+            [
+                name_in_words(row["name"]), f"{row['n']:,}", _interval(row, "share"),
+                *([_interval(row, "rate")] if "rate" in table else []), percent(row["stability"])[0],
+            ]
+            for row in table.to_dict("records")
+        ]  # fmt: skip
+        parts = [static_html.table(headers, rows, numbers=range(1, len(headers)))] if rows else []
+        return str(static_html.root(static_html.paragraph(self.sentence), *parts))
+
+
+def atlas(
+    conversations: Any, *, outcome: str = "task_completed", seed: int = 0, level: float = 0.95
+) -> Atlas:
+    """Find the topics of conversations, and name them in the conversations' own words.
+
+    What users asked, their first turns above all, and the tools that were called are compared by TF-IDF in 50 dimensions. Thirty
+    partitions into different numbers of parts, each of another 80 % of the conversations, vote on which belong together; the
+    number of topics is that on which they agree over the longest range. No word list, language or number is given. Where words
+    shuffled between the conversations make topics as well, none is named. Of more than 4,000 conversations that many, drawn at
+    random, are compared, and the rest belong to the nearest topic.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``conversation_id`` and ``content``, such as ``lift.conversations(content=True)``; and, if there, the outcome,
+        ``sentiment_score``, ``cost``, ``latency_ms``, ``started_at`` or ``created_at``.
+    outcome
+        Column of true and false whose rate each topic gets.
+    seed
+        Of all draws: the same conversations and seed give the same topics.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    Atlas
+        ``table``, ``assignments``, ``changes(window="7D")`` and a sentence.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When an argument cannot be used.
+    """
+    frame, outcome = read_with_texts(conversations, outcome)
+    level = check_level(level)
+    found, places = Grouping.of(frame.pop(TEXT).to_numpy(object), opening, np.random.default_rng(seed))
+    table, labels = _table(frame, found, places, outcome, level), places.labels
+    name = pd.Series(np.array([*found.names, None], object)[labels], dtype="str")
+    number = pd.Series(labels + 1, dtype="Int64").where(labels >= 0)
+    assignments = pd.DataFrame({KEY: frame[KEY], "cluster": number, "name": name})
+    basis = basis_of(conversations, outcome)
+    about = {"outcome": outcome, "level": level, "seed": seed, "basis": basis, "n": len(frame)}
+    table = with_provenance(table, conversations, "atlas", **about)
+    table.attrs["promptlift"]["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
+    return Atlas(table, with_provenance(assignments, conversations, "atlas_assignments", **about), frame)
+
+
+def read_with_texts(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFrame, str]:
+    """Return the columns that are needed in pandas, and the column of the outcome.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    """
+    table, outcome = read_outcome(conversations, outcome)
+    require(table, [KEY, TEXT], hint="Read the table with lift.conversations(content=True, insights=True).")
+    present = set(names_of(table))
+    wanted = dict.fromkeys([KEY, TEXT, outcome, *READ, *more])
+    return collect(table, [name for name in wanted if name in present]).reset_index(drop=True), outcome
+
+
+def _table(frame: pd.DataFrame, found: Grouping, places: Places, outcome: str, level: float) -> pd.DataFrame:
+    count, ids = found.clusters.count, frame[KEY].to_numpy(object)
+    columns = cluster_measures(frame, places.labels, count, outcome=outcome, level=level)
+    members = [np.flatnonzero(places.labels == place) for place in range(count)]
+
+    def least(values: NDArray[np.float64]) -> list[list[str]]:
+        return [
+            [str(ids[at]) for at in some[np.argsort(values[some], kind="stable")][:_SHOWN]]
+            for some in members
+        ]
+
+    first = {"cluster": np.arange(1, count + 1), "name": pd.Series(found.names, dtype="str")}
+    columns = {**first, **{name: columns.pop(name) for name in ("n", "share", "share_low", "share_high")},
+               "stability": found.clusters.stability, **columns,
+               "typical": pd.Series(least(-places.closeness), dtype="object"), "borderline": pd.Series(least(places.margins), dtype="object")}  # fmt: skip
+    return pd.DataFrame(columns).sort_values(["n", "cluster"], ascending=[False, True], ignore_index=True)
+
+
+def _interval(row: Mapping[Any, Any], column: str) -> str:
+    if not known(row[column]):
+        return "not known"
+    value, low, high = percent(row[column], row[f"{column}_low"], row[f"{column}_high"])
+    return f"{value} ({low} to {high})"
+
+
+def _sentence(row: Mapping[Any, Any], basis: str | None) -> str:
+    said = f"{name_in_words(row['name'])}: {_interval(row, 'share')} of the conversations"
+    if known(row.get("rate")):
+        said += f"; {_interval(row, 'rate')} completed their task{as_seen_by(basis)}"
+    return f"{said}."

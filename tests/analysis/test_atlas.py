@@ -1,0 +1,195 @@
+"""Topics are found in the logs, in any language, named in their own words, and not where there are none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from support.topical import TEMPLATES, agreement, asked, conversation, table_of, topical
+
+SAFE = "<script>alert(1)</script>"
+
+
+def made_up(n: int, rng: np.random.Generator, words: int = 400) -> list[list[tuple[str, str]]]:
+    """Conversations of words drawn at random, which have no topics."""
+    return [
+        [("user", " ".join(f"w{letters(one)}" for one in rng.integers(words, size=25)))] for _ in range(n)
+    ]
+
+
+def letters(number: int) -> str:
+    return "".join(chr(97 + int(digit)) for digit in str(number))
+
+
+@pytest.mark.parametrize("language", list(TEMPLATES))
+def test_topics_are_found_and_named_in_any_language(language):
+    table = topical(language, 60)
+    found = analysis.atlas(table)
+    v, ari = agreement(table["truth"], found.assignments["cluster"].fillna(0))
+    assert v >= 0.9
+    assert ari >= 0.9
+    texts = " ".join(table["content"]).casefold()
+    words = [word for name in found.table["name"] for word in name.split(" · ")]
+    assert words
+    assert all(word in texts for word in words)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_none_is_named_where_words_are_shuffled(seed):
+    found = analysis.atlas(topical("English", 120, seed=seed, shuffled=True))
+    assert found.table.empty
+    assert found.assignments["cluster"].isna().all()
+    assert "No topics were found" in found.sentence
+    assert "No topics were found" in found._repr_html_()
+
+
+def test_a_rare_topic_is_found_whole():
+    rng = np.random.default_rng(5)
+    common = [
+        conversation(*(("user", one) for one in asked("English", topic, rng)))
+        for topic in ("refund", "password", "delivery")
+        for _ in range(330)
+    ]
+    rare = [conversation(*(("user", one) for one in asked("English", "subscription", rng))) for _ in range(8)]
+    found = analysis.atlas(table_of([*common, *rare])).assignments["cluster"].fillna(0).to_numpy(int)
+    (mode,) = set(found[-8:])
+    assert (found == mode).sum() == 8
+
+
+def test_same_seed_same_topics_and_numbers_masked():
+    table = topical("English", 60)
+    one, other = analysis.atlas(table), analysis.atlas(table)
+    pd.testing.assert_frame_equal(one.table, other.table)
+    pd.testing.assert_frame_equal(one.assignments, other.assignments)
+    numbered = [text.replace("my", f"my {17 * at}") for at, text in enumerate(table["content"])]
+    assert not any(
+        digit in name
+        for name in analysis.atlas(table.assign(content=numbered)).table["name"]
+        for digit in "0123456789"
+    )
+
+
+def test_a_topic_has_what_its_conversations_have():
+    table = topical("English", 80)
+    refund = table["truth"].eq("refund")
+    table = table.assign(
+        task_completed=pd.array(~refund, dtype="boolean"), basis="outcome", sentiment_score=refund.astype(float) - 0.5,
+        cost=np.where(refund, 3.0, 1.0), latency_ms=200.0, created_at=pd.date_range("2026-01-01", periods=80, tz="UTC"),
+    )  # fmt: skip
+    found = analysis.atlas(table)
+    row = found.table[found.table["rate"].eq(0.0)].iloc[0]
+    assert (row["n"], row["n_known"]) == (refund.sum(), refund.sum())
+    assert row["share"] == pytest.approx(refund.mean())
+    assert row["share_low"] < row["share"] < row["share_high"]
+    assert row["rate_high"] > 0.0
+    assert (row["cost"], row["latency_ms"], row["sentiment"]) == (3.0, 200.0, 1.0)
+    assert row["first_seen"] == table["created_at"][refund].min()
+    assert row["last_seen"] == table["created_at"][refund].max()
+    assert row["stability"] > 0.8
+    refunds = set(table["conversation_id"][refund])
+    assert len(row["typical"]) == len(row["borderline"]) == 2
+    assert {*row["typical"], *row["borderline"]} <= refunds
+    sentence = found.table.attrs["promptlift"]["sentences"][row.name]
+    assert "0% (0% to" in sentence
+    assert "completed their task" in sentence
+    plain = analysis.atlas(table[["conversation_id", "content"]]).table
+    assert list(plain) == ["cluster", "name", "n", "share", "share_low", "share_high", "stability", "typical", "borderline"]  # fmt: skip
+
+
+def test_words_that_judged_are_named():
+    table = topical("English", 60).assign(task_completed=True, basis="words")
+    said = analysis.atlas(table).table.attrs["promptlift"]
+    assert said["basis"] == "words"
+    assert all("of what a word list can see" in sentence for sentence in said["sentences"])
+
+
+def test_changes_say_new_vanished_grown_and_shrunk():
+    rng = np.random.default_rng(0)
+    weeks = {"refund": (60, 0), "delivery": (0, 60), "password": (70, 20), "subscription": (20, 70)}
+    contents, dates, truth = [], [], []
+    for topic, sizes in weeks.items():
+        for start, n in zip(("2026-01-01", "2026-01-08"), sizes, strict=True):
+            contents += [
+                conversation(*(("user", one) for one in asked("German", topic, rng))) for _ in range(n)
+            ]
+            dates += list(pd.Timestamp(start, tz="UTC") + pd.to_timedelta(rng.uniform(0.1, 6.9, n), unit="D"))
+            truth += [topic] * n
+    found = analysis.atlas(table_of(contents, created_at=dates))
+    change = found.changes(periods=(("2026-01-01", "2026-01-08"), ("2026-01-08", "2026-01-15")))
+    topic = pd.Series(truth).groupby(found.assignments["cluster"]).agg(lambda some: some.mode()[0])
+    seen = {(topic[row["cluster"]], row["change"]) for row in change.to_dict("records")} - {
+        (one, "unclear") for one in weeks
+    }
+    assert seen == {
+        ("refund", "vanished"),
+        ("delivery", "new"),
+        ("password", "shrunk"),
+        ("subscription", "grown"),
+    }
+    assert set(change["name"]) == set(found.table["name"])
+    assert (change["p_holm"] >= change["p"]).all()
+    assert {"new", "grown"} <= set(found.changes(window="7D")["change"])
+
+
+def test_more_than_the_sample_are_placed(monkeypatch):
+    from promptlift.analysis.atlas import topics
+
+    monkeypatch.setattr(topics, "_SAMPLE", 60)
+    monkeypatch.setattr(topics, "_AT_ONCE", 7)
+    table = topical("English", 400)
+    found = analysis.atlas(table)
+    assert found.table["n"].sum() == 400
+    assert agreement(table["truth"], found.assignments["cluster"].fillna(0))[1] >= 0.9
+
+
+HOSTILE = {
+    "empty": conversation(("user", "")),
+    "one word": conversation(("user", "refund")),
+    "long": conversation(("user", "delivery " * 55_000)),
+    "emoji": conversation(("user", "😀🎉 🏳️‍🌈" * 50)),
+    "right to left": conversation(("user", "أين طلبي ومتى يصل؟ \u202e" * 20)),
+    "code": conversation(("user", "for (int i=0;i<n;i++) { a[i] = b[i] ? NULL : '\\0'; }" * 20)),
+    "markup": conversation(("user", f"{SAFE} refund")),
+    "not readable": '{"messages": 3}',
+    "surrogate": json.dumps({"messages": [{"role": "user", "content": "\ud800"}]}),
+    "only the assistant": conversation(("assistant", "hello")),
+    "missing": None,
+}
+
+
+def test_hostile_texts_cost_only_themselves():
+    table = topical("English", 80)
+    texts = [*HOSTILE.values()]
+    flood = [conversation(("user", f"{SAFE} buy cheap pills now"))] * 150
+    mixed = table_of([*table["content"], *texts, *flood])
+    found = analysis.atlas(mixed)
+    assert found.assignments["conversation_id"].tolist() == mixed["conversation_id"].tolist()
+    labels = found.assignments["cluster"].fillna(0).to_numpy(int)
+    assert agreement(table["truth"], labels[:80])[0] >= 0.85
+    (flooded,) = set(labels[-150:])
+    assert flooded not in set(labels[:80])
+    for name in ("empty", "emoji", "not readable", "only the assistant", "missing"):
+        assert labels[80 + list(HOSTILE).index(name)] == 0, name
+    assert "<script>" not in found._repr_html_()
+
+
+@pytest.mark.parametrize("texts", [[], ["hello"], ["hello"] * 200, [""] * 50, ["a b c"] * 100], ids=str)
+def test_nothing_to_find_is_said(texts):
+    found = analysis.atlas(
+        table_of(
+            [conversation(("user", text)) for text in texts], created_at=pd.Timestamp("2026-01-01", tz="UTC")
+        )
+    )
+    assert found.table.empty
+    assert len(found.assignments) == len(texts)
+    assert ("too few" in found.sentence) == (len(texts) < 30)
+
+
+def test_a_table_without_texts_is_refused_with_what_to_read():
+    with pytest.raises(FrameError, match=r"content=True"):
+        analysis.atlas(pd.DataFrame({"conversation_id": ["a"]}))

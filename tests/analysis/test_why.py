@@ -1,0 +1,110 @@
+"""Why conversations fail: named where outcomes show it, in the logs' own words, and not by words alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.analysis.atlas.why import contrast
+from support.topical import asked, conversation, table_of
+
+APOLOGIES = [
+    "Sorry, the {} is unreachable today",
+    "The {} could not be found, sorry",
+    "I am sorry, no {} is connected",
+]
+THANKS = ["Done, your {} is on its way", "All set, the {} was changed", "I have arranged the {} for you"]
+THINGS = ["warehouse", "ledger", "gateway"]
+
+
+def logged(n: int, *, seed: int = 0, failures: bool = True) -> pd.DataFrame:
+    """Return conversations of three topics that end with an apology or not; with ``failures``, the apologies fail."""
+    rng = np.random.default_rng(seed)
+    contents, done = [], []
+    for at in range(n):
+        sorry = rng.random() < 0.3
+        turns = [("user", text) for text in asked("English", ["refund", "password", "delivery"][at % 3], rng)]
+        answer = str(rng.choice(APOLOGIES if sorry else THANKS)).format(rng.choice(THINGS))
+        ask = [("assistant", "Let me look at that."), turns[1], ("assistant", answer), ("user", "bye then")]
+        contents.append(conversation(turns[0], *ask))
+        done.append(rng.random() < ((0.1 if sorry else 0.9) if failures else 0.7))
+    return table_of(
+        contents, task_completed=pd.array(done, dtype="boolean"), basis="outcome", apology=[0] * n
+    )
+
+
+def test_the_ending_that_fails_is_named_with_evidence():
+    table = logged(240)
+    found = analysis.why(table)
+    facts = found.attrs["promptlift"]
+    assert len(found) >= 1
+    assert found["n_failed"].sum() >= 0.7 * (~table["task_completed"]).sum()
+    for row, sentence in zip(found.to_dict("records"), facts["sentences"], strict=True):
+        words = row["name"].split(" · ")
+        assert all(any(word in text.lower() for word in words) for text in row["quotations"])
+        assert row["difference_points_low"] > 0.0
+        assert row["p_holm"] < 0.05
+        assert row["share_low"] < row["share"] < row["share_high"]
+        assert row["turn"] == 4.0
+        assert 1 <= len(row["quotations"]) == len(row["quoted"]) <= 3
+        assert all("sorry" in text.lower() for text in row["quotations"])
+        failed = table.set_index("conversation_id")["task_completed"].loc[row["quoted"]]
+        assert not failed.any()
+        assert "of the failures" in sentence
+        assert "cause" not in sentence
+    assert facts["summary"].endswith("conversations.")
+
+
+def test_without_a_difference_none_is_named():
+    named = [len(analysis.why(logged(150, seed=seed, failures=False))) for seed in range(8)]
+    assert sum(map(bool, named)) <= 1
+
+
+def test_an_outcome_that_words_judged_lists_what_is_unusual():
+    table = logged(240).assign(basis="words")
+    found = analysis.why(table)
+    facts = found.attrs["promptlift"]
+    assert "n_failed" not in found
+    assert "difference_points" not in found
+    assert "cannot be told without outcomes, labels or a model" in facts["summary"]
+    assert all("fail" not in sentence for sentence in facts["sentences"])
+    for basis in ("model", "learned"):
+        assert "n_failed" not in analysis.why(table.assign(basis=basis))
+    assert "n_failed" not in analysis.why(table[["conversation_id", "content"]])
+
+
+def test_a_proven_judge_is_named_and_labels_are_the_outcome():
+    table = logged(240).assign(basis="model")
+    table.attrs["promptlift"] = {"agreement": [80, 0.85, 0.6]}
+    found = analysis.why(table)
+    assert len(found) >= 1
+    assert all("as the model sees it" in one for one in found.attrs["promptlift"]["sentences"])
+    labels = pd.DataFrame(
+        {"conversation_id": table["conversation_id"], "task_completed": table["task_completed"]}
+    )
+    wrong = table.assign(task_completed=~table["task_completed"], basis="words")
+    by_labels = analysis.why(wrong, labels=labels.iloc[:200])
+    assert by_labels.attrs["promptlift"]["n"] == 200
+    assert by_labels.attrs["promptlift"]["basis"] == "label"
+    assert "sorry" in by_labels["quotations"].iloc[0][0].lower()
+
+
+def test_runs_of_one_task_count_together():
+    """Forty runs of one task that fails are one failure of its ending, not forty."""
+    members = np.arange(140) < 40
+    failed = members | (np.arange(140) % 2 == 0)
+    topics = np.zeros(140, int)
+    tasks = np.where(members, 0, np.arange(140) - 39)
+    alone = contrast(members, failed, topics, None)
+    together = contrast(members, failed, topics, (tasks, 101))
+    assert alone.points == together.points == 50.0
+    assert together.p > 1000 * alone.p
+
+
+@pytest.mark.parametrize("n", [0, 1, 12])
+def test_too_few_conversations_name_nothing(n):
+    found = analysis.why(logged(n) if n else logged(1).iloc[:0])
+    assert found.empty
+    assert "No ending fails clearly more often" in found.attrs["promptlift"]["summary"]
