@@ -31,26 +31,22 @@ def test_a_first_pull_brings_everything_and_fetches_only_what_the_list_leaves_ou
 
 @pytest.mark.parametrize("oldest_first", [False, True])
 @pytest.mark.slow
-def test_a_second_pull_of_ten_thousand_takes_ten_requests_and_with_a_hundred_new_ones_twenty(
-    tmp_path, oldest_first
-):
-    with ForeignService(honours=LISTED, oldest_first=oldest_first) as service:
-        service.fill(10_000)
+def test_a_second_pull_reads_the_list_and_the_details_of_what_differs(tmp_path, oldest_first):
+    with ForeignService(oldest_first=oldest_first) as service:
+        service.fill(1_000)
         lift = workspace(service)
         lift.pull(tmp_path)
+        service.fill(20)
+        service.rows[500]["status"] = "abandoned"
         service.seen.clear()
         lift.pull(tmp_path)
-        assert len(service.seen) <= 10
-        service.fill(100)
-        service.seen.clear()
-        lift.pull(tmp_path)
-        assert len(service.seen) <= 20
+        assert len(service.seen) == pages_for(1_020) + 21 + 3
         opened = promptlift.open_snapshot(tmp_path).conversations()
         assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
+        assert opened.set_index("conversation_id").loc[service.rows[500]["id"], "status"] == "abandoned"
 
 
-@pytest.mark.parametrize("everything", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_every_row_is_looked_at_again_in_the_end_or_at_once(tmp_path, everything):
+def test_every_row_is_looked_at_again(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)
         lift = workspace(service)
@@ -58,12 +54,23 @@ def test_every_row_is_looked_at_again_in_the_end_or_at_once(tmp_path, everything
         # Nothing but the row itself says that it is another.
         service.rows[333]["content"] = '{"messages": [{"role": "user", "content": "changed"}]}'
         gone = {service.rows.pop(place)["id"] for place in (400, 210, 3)}
-        for _ in range(1 if everything else 5):
-            snapshot = lift.pull(tmp_path, everything=everything)
+        snapshot = lift.pull(tmp_path)
         messages = promptlift.open_snapshot(tmp_path).messages().set_index("conversation_id")
         assert messages.loc[service.rows[331]["id"], "content"] == "changed"
         assert set(messages.index) == {row["id"] for row in service.rows}
         assert set(snapshot.read("deleted")["conversation_id"].to_pylist()) == gone
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_insights_that_the_list_does_not_show_are_read_again_when_everything_is(tmp_path, everything):
+    with ForeignService() as service:
+        service.fill(3)
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        before = len(service.seen)
+        lift.pull(tmp_path, everything=everything)
+        again = [path for _, path, _ in service.seen[before:] if path.endswith("/insights")]
+        assert len(again) == 3 * everything
 
 
 @pytest.mark.parametrize("honours", [LISTED, ()])

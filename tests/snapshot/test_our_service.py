@@ -120,7 +120,7 @@ def test_a_pull_makes_the_requests_that_the_documentation_says(start_service, tm
         for count in (0, 100, 600):
             grow_to(count)
             manifest = lift.pull(tmp_path / str(count)).manifest
-            assert (manifest.totals["conversations"], manifest.insights_listed) == (count, count > 0)
+            assert manifest.totals["conversations"] == count
             assert manifest.requests <= count / 97 + 6
         assert lift.pull(tmp_path / "600").manifest.requests <= 10
         grow_to(700)

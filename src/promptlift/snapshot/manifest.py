@@ -16,7 +16,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    PositiveInt,
     TypeAdapter,
     ValidationError,
 )
@@ -69,11 +68,7 @@ class _Service(_Strict):
 class _State(_Strict):
     """State for the next pull."""
 
-    limit: PositiveInt
-    checked_to: Count
-    total: Count
     as_of: str | None = None
-    content_listed: bool = False
     keeps_labels: bool = False
     keeps_judges: bool = False
     verdicts_counted: dict[str, list[int]] = {}
@@ -134,16 +129,12 @@ class Manifest:
         Requested conversations: a prompt, or empty for all.
     content
         Whether transcripts are included.
-    insights_listed
-        Whether the service included insights in its list.
     totals
         Rows as counted by the last pull: all rows of the service, or it would have raised.
-    began_at, finished_at
-        Times of the last pull.
+    finished_at
+        Time of the last pull.
     pulls, requests
         Number of pulls so far, and of requests in the last one.
-    deleted
-        Conversations that were here and no longer exist in the service; the table ``deleted`` lists them.
     deleted_meanwhile
         Conversations that were deleted while the last pull read them.
     warnings
@@ -163,13 +154,10 @@ class Manifest:
     service: Annotated[dict[str, Any], AfterValidator(lambda found: _Service(**found) and found)]
     filters: dict[str, str | None] = field(default_factory=dict)
     content: bool = False
-    insights_listed: bool = False
     totals: dict[str, Count] = field(default_factory=dict)
-    began_at: str = ""
     finished_at: str = ""
     pulls: int = 0
     requests: int = 0
-    deleted: int = 0
     deleted_meanwhile: int = 0
     warnings: dict[str, dict[str, int]] = field(default_factory=dict)
     state: Annotated[dict[str, Any], AfterValidator(lambda found: _State(**found) and found)] = field(

@@ -19,7 +19,7 @@ from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedRes
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from promptlift.client.connection import Connection
     from promptlift.client.reads.paging import Walk
@@ -156,30 +156,6 @@ class ConversationRead:
         # unspecified: a service may refuse parameters that it does not know, instead of ignoring them.
         self._task.stop.clear()
         return self._run(self.call(with_details=False))
-
-    def read_named(self, conversation_ids: Sequence[str]) -> RowsRead:
-        """Read these conversations, one by one, in full; those that are gone are left out.
-
-        Raises
-        ------
-        ApiError
-            A conversation cannot be read.
-        """
-        rows = [{"id": one} for one in conversation_ids]
-        if len(rows) > ASK_PLAN_FROM:
-            self._transport.ask_plan(self._task)
-        gone: set[str] = set()
-        pool: WorkerPool[Row, bool]
-        with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
-            for row in rows:
-                pool.submit(row)
-            for row, there, error in pool.results():
-                if error is not None:
-                    raise error
-                if not there:
-                    gone.add(row["id"])
-        there_still = [row for row in rows if row["id"] not in gone]
-        return RowsRead(there_still, len(rows), self._task.requests, complete=True, dropped=len(gone))
 
     def _run(self, call: Call) -> RowsRead:
         pool: WorkerPool[Row, bool]

@@ -94,14 +94,11 @@ def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> No
     """
     status = params.get("status")
     link = next((params[name] for name in LINKS if name in params), None)
-    judged = {"true": True, "false": False}.get(params.get("hasInsights", ""))
     for row in rows:
         if link is not None and link_of(row) not in (None, link):
             name = "promptId" if "promptId" in params else "agentId"
         elif status is not None and row.get("status") not in (None, status):
             name = "status"
-        elif judged is not None and row.get("hasInsights") is (not judged):
-            name = "hasInsights"
         else:
             continue
         raise UnexpectedResponse(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.conversations import ConversationRead
 from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.paging import PAGE_ROWS, Walk
 from promptlift.client.reads.read_list import RowsRead, read_list
 from promptlift.client.transport import Call
 from promptlift.schema import endpoints
 from promptlift.snapshot.staging import StagedRow
-from promptlift.workspace.snapshots.changes import CannotTell, ChangeSearch
-from promptlift.workspace.snapshots.known import UNKNOWN_HASH, list_hash
+from promptlift.workspace.snapshots.known import list_hash
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from promptlift.client.reads.conversations import Wanted
     from promptlift.client.transport import Task, Transport
     from promptlift.snapshot.staging import Staging
     from promptlift.workspace.snapshots.known import KnownConversations
@@ -35,8 +35,6 @@ class Found:
 
     Attributes
     ----------
-    total
-        Conversations as the service counts them.
     order
         All ids in the order of the list, as far as it is known.
     deleted
@@ -47,7 +45,6 @@ class Found:
         Conversations that were deleted while they were read.
     """
 
-    total: int
     order: list[str]
     deleted: set[str]
     present: Collection[str] | None
@@ -79,8 +76,8 @@ class ConversationPull:
     ----------
     state
         What the next pull needs to know.
-    insights_listed, content_listed
-        Whether the list brought insights and content; ``None`` where no row was seen.
+    content_listed
+        Whether the list brought content; ``None`` where no row was seen.
     """
 
     transport: Transport
@@ -94,9 +91,8 @@ class ConversationPull:
 
     def __post_init__(self) -> None:
         self._hashes: dict[str, int] = {}
-        self._new: dict[str, Row] = {}
-        self.state = {"limit": PAGE_ROWS, "checked_to": 0, **self.state}
-        self.insights_listed: bool | None = None
+        self._new: list[str] = []
+        self.state = {**self.state}
         self.content_listed: bool | None = self.staging.state.get("content_listed")
 
     def first(self) -> Found:
@@ -112,7 +108,7 @@ class ConversationPull:
         if resumed and (walk.gone or not self._begins_with(order)):
             # Rows came or went since the earlier attempt staged its own; the whole list says which.
             return self.everything()
-        return Found(walk.total, order, set(), None, read.dropped)
+        return Found(order, set(), None, read.dropped)
 
     def _begins_with(self, order: list[str]) -> bool:
         """Return whether the list begins with these rows: those that came while as many went do not change the count."""
@@ -121,24 +117,7 @@ class ConversationPull:
         return [row["id"] for row in page.rows] == order[: len(page.rows)]
 
     def changed(self) -> Found:
-        """Read what is new, different or deleted, in as few requests as the service allows."""
-        if self.state.get("as_of"):
-            return self.as_listed()
-        listed = self.known.in_order()
-        walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
-        read = self._read_list(walk)
-        if walk.as_of is not None:
-            # It has learned to say what changed; from now on that is asked for, so nothing before may be missed.
-            return self.everything(only_different=True)
-        top = [one for one in self._new if one in walk.late]
-        bottom = [one for one in self._new if one not in walk.late]
-        order = [*top, *listed, *bottom]
-        if not walk.gone and self._take_changed(order, walk.total):
-            return Found(walk.total, order, set(), walk.rows, read.dropped)
-        return self.everything(only_different=True)
-
-    def as_listed(self) -> Found:
-        """Read what is new, different or deleted, wherever in the list it is."""
+        """Read what is new, different or deleted: as the service says, or by a walk through its whole list."""
         as_of = self.state.get("as_of")
         return (self._since(as_of) if as_of else None) or self.everything(only_different=True)
 
@@ -159,9 +138,7 @@ class ConversationPull:
         walk = Walk()
         read = self._read_list(walk, differs)
         order = [*(one for one in seen if one in walk.late), *(one for one in seen if one not in walk.late)]
-        return Found(walk.total, order, set(self.known.hashes) - set(seen), set(seen), read.dropped)
-
-    # a service that knows when rows changed
+        return Found(order, set(self.known.hashes) - set(seen), set(seen), read.dropped)
 
     def _since(self, as_of: str) -> Found | None:
         """Ask for what changed since a time; ``None`` where the answers do not add up to what there is."""
@@ -174,38 +151,19 @@ class ConversationPull:
         gone = {row["id"] for row in read_list(self.transport, call, task=self.task).rows}
         total = self._count()
         deleted = gone & self.known.hashes.keys()
-        order = [*(one for one in self._new if one not in self.known), *self.known.in_order()]
+        order = [*self._new, *self.known.in_order()]
         if len({*order}) - len(gone & {*order}) != total:
             return None
-        self.state |= {"as_of": walk.as_of, "total": total}
-        return Found(total, order, deleted, walk.rows.keys() - gone, read.dropped)
+        self.state["as_of"] = walk.as_of
+        return Found(order, deleted, walk.rows.keys() - gone, read.dropped)
 
     def _count(self) -> int:
         call = self._reader().call(with_details=False).page(1, 0)
         total: int = self.transport.send(call, self.task).data["pagination"]["total"]
         return total
 
-    # any other
-
-    def _take_changed(self, order: list[str], total: int) -> bool:
-        """Stage what differs, and return whether that could be told without a walk through the list."""
-        call, new = self._reader().call(), [*self._new.values()]
-        search = ChangeSearch(self.transport, self.task, call, self.known, new, order)
-        try:
-            changed, self.state["checked_to"] = search.run(total, self.state["checked_to"])
-        except CannotTell:
-            return False
-        if changed:
-            # One by one a conversation comes with its content, wanted or not.
-            whole = replace(self.wanted, insights=True, content=True)
-            for row in self._reader(whole).read_named(sorted(changed)).rows:
-                self.staging.add(StagedRow(row, UNKNOWN_HASH, 0))
-        return True
-
-    def _reader(self, wanted: Wanted | None = None, **more: Any) -> ConversationRead:
-        return ConversationRead(
-            self.transport, wanted or self.wanted, prompt_id=self.prompt_id, task=self.task, **more
-        )
+    def _reader(self, **more: Any) -> ConversationRead:
+        return ConversationRead(self.transport, self.wanted, prompt_id=self.prompt_id, task=self.task, **more)
 
     def _read_list(
         self,
@@ -219,8 +177,8 @@ class ConversationPull:
         attempt = staging.state["attempts"]
 
         def keep(row: Row) -> bool:
-            if self.insights_listed is None:
-                self.insights_listed, self.content_listed = "insights" in row, "content" in row
+            if self.content_listed is None:
+                self.content_listed = "content" in row
                 staging.note(content_listed=self.content_listed)
             one = row["id"]
             self._hashes[one] = list_hash(row)
@@ -228,7 +186,7 @@ class ConversationPull:
                 # By an attempt that failed; the list says the same of it still.
                 row |= {name: value for name, value in fetched.items() if name not in row}
             if one not in self.known:
-                self._new[one] = {name: row.get(name) for name in ("id", "status", "hasInsights")}
+                self._new.append(one)
             return differs is None or differs(row)
 
         def stage(rows: list[Row]) -> None:
@@ -249,7 +207,6 @@ class ConversationPull:
         )
         read = reader.run()
         stage(read.rows)
-        self.state |= {"total": walk.total, "limit": walk.limit}
         if since == _FROM_THE_BEGINNING:
             self.state["as_of"] = walk.as_of
         return read

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     Place = tuple[str | None, str | None]
 
-_COLUMNS: Final = ("conversation_id", "status", "has_insights", "position", "list_hash")
-# The hash of a row whose form in the list is not known.
-UNKNOWN_HASH: Final = 0
+_COLUMNS: Final = ("conversation_id", "position", "list_hash")
 
 
 def list_hash(row: dict[str, Any]) -> int:
@@ -43,8 +41,6 @@ class KnownConversations:
         self._positions: dict[str, float] = {}
         self._places: dict[str, int] = {}
         self._partitions: list[Place] = []
-        self._status: dict[str, set[str]] = {}
-        self._unjudged: set[str] = set()
         if snapshot is not None:
             for place, rows in snapshot.partitions("conversations", _COLUMNS):
                 self._take(place, rows.to_pydict())
@@ -56,13 +52,6 @@ class KnownConversations:
         self._places.update(dict.fromkeys(ids, number))
         self._positions.update(zip(ids, rows["position"], strict=True))
         self.hashes.update(zip(ids, rows["list_hash"], strict=True))
-        for one, status, judged in zip(ids, rows["status"], rows["has_insights"], strict=True):
-            self._status.setdefault(status, set()).add(one)
-            if judged is False:
-                self._unjudged.add(one)
-
-    def __len__(self) -> int:
-        return len(self._positions)
 
     def __contains__(self, conversation_id: object) -> bool:
         return conversation_id in self._positions
@@ -70,14 +59,6 @@ class KnownConversations:
     def in_order(self) -> list[str]:
         """Return all ids in the order of the list."""
         return sorted(self._positions, key=self._positions.__getitem__, reverse=True)
-
-    def of_status(self, status: str) -> set[str]:
-        """Return the ids of a status."""
-        return self._status.get(status, set())
-
-    def unjudged(self) -> set[str]:
-        """Return the ids of conversations without insights."""
-        return self._unjudged
 
     def places(self, conversation_ids: Iterable[str]) -> list[Place]:
         """Return prompt and month of the partitions that have these conversations."""

@@ -64,15 +64,14 @@ class PullOptions:
         brings.
     everything
         Whether every row is read anew, not only what is seen to be new or different.
-    as_listed
-        Whether the conversations must be as the list has them now, so that it is looked through whole where the service does
-        not say what changed. Where nothing did, the snapshot stays as it is.
+    if_changed
+        Whether the snapshot stays as it is where no conversation changed.
     """
 
     prompt_id: str | None = None
     content: bool | None = None
     everything: bool = False
-    as_listed: bool = False
+    if_changed: bool = False
 
 
 class Pull:
@@ -113,7 +112,6 @@ class Pull:
         self._progress = progress
         self._task = Task()
         self.service = service
-        self._began_at = _now()
         self._old = self._snapshot() if location.exists(MANIFEST_NAME) else None
         self._totals: dict[str, int] = {}
         self._warnings: dict[str, dict[str, int]] = {}
@@ -159,10 +157,8 @@ class Pull:
         try:
             if old is None:
                 found = reading.first()
-            elif self._options.everything:
-                found = reading.everything()
             else:
-                found = reading.as_listed() if self._options.as_listed else reading.changed()
+                found = reading.everything() if self._options.everything else reading.changed()
         except IncompleteError as error:
             raise IncompleteError(
                 f"{error} The snapshot stays as it was, and what was read is kept: pull again to go on.",
@@ -170,7 +166,7 @@ class Pull:
             ) from error
         finally:
             staging.flush()
-        if old is not None and self._options.as_listed and not found.deleted and not staging.any():
+        if old is not None and self._options.if_changed and not found.deleted and not staging.any():
             staging.clear()
             return old
         # Only a service of ours says what changed. What was not signed is signed when all of it was read anew.
@@ -274,16 +270,13 @@ class Pull:
                 service=service,
                 filters={"prompt_id": self._options.prompt_id},
                 content=content,
-                insights_listed=bool(reading.insights_listed or manifest.insights_listed),
                 totals=self._totals,
-                began_at=self._began_at,
                 finished_at=_now(),
                 pulls=manifest.pulls + 1,
                 requests=self._task.requests,
-                deleted=manifest.deleted + len(found.deleted),
                 deleted_meanwhile=found.dropped,
                 warnings={name: _added(before.get(name, {}), more) for name, more in self._warnings.items()},
-                state={**reading.state, "content_listed": bool(reading.content_listed)},
+                state=reading.state,
                 written_by=f"promptlift {__version__}",
             ),
             signer,

@@ -71,7 +71,7 @@ class Pulling(Session):
             conversation; ``False`` leaves them out, and by default those that the list brings are taken.
         everything
             Whether all conversations are read again. Otherwise insights that were made anew are seen only where the service says
-            what changed, or as the older rows are looked at, a hundred each time.
+            what changed, or where its list shows them.
         storage_options
             Of the file system of an address, such as ``{"key": …, "secret": …, "endpoint_url": …}``; by default what its library
             finds in the environment.
@@ -138,7 +138,7 @@ class Pulling(Session):
             before = _opened(used.location)
             if before is not None and not _holds(before, prompt_ids, content=content):
                 return None
-            options = PullOptions(self._prompt_of(used), as_listed=True)
+            options = PullOptions(self._prompt_of(used), if_changed=True)
             try:
                 snapshot, requests = self._pull_into(used, options)
             except SnapshotBusy:
