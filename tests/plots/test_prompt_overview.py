@@ -190,3 +190,13 @@ def test_a_notebook_shows_the_aggregates_of_a_large_prompt_until_its_rows_are_re
     monkeypatch.setattr("IPython.get_ipython", SimpleNamespace)  # a script
     plots.prompt_overview(large(PREVIEW_FROM, read), "p1")
     assert [event for event, _ in shown] == ["read", "read"]
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_snapshot_which_has_no_aggregates_is_drawn_in_a_notebook_too():
+    class Offline(Workspace):
+        def prompt_insights(self, prompt_id, *_days):
+            raise NotFound(f"The snapshot does not have {prompt_id}", status=404)
+
+    figure = plots.prompt_overview(Offline(conversations(60)), "p")
+    assert "60" in words(figure)

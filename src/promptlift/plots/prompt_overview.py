@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
 from promptlift.analysis.sentiments import is_by_score
+from promptlift.errors import NotFound
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -128,11 +130,10 @@ def _page_of_aggregates(name: str, view: Any, top: int, *notes: str) -> Figure:
 
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
-    view = (
-        source.views.prompt_insights(prompt_id, "all")
-        if _in_notebook() and hasattr(source, "views")
-        else None
-    )
+    view = None
+    if _in_notebook() and hasattr(source, "views"):
+        with contextlib.suppress(NotFound):  # a snapshot has no aggregates
+            view = source.views.prompt_insights(prompt_id, "all")
     if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
