@@ -108,10 +108,10 @@ def test_every_object_that_is_harmed_is_named_and_cannot_be_read(address, servic
         with pytest.raises(SnapshotDamaged, match=part.path.rpartition("/")[2]):
             Snapshot(place, storage_options=options).read(part.table, ["prompt_id"])
         with pytest.raises(SnapshotDamaged, match=part.path.rpartition("/")[2]):
-            promptlift.open_snapshot(place, storage_options=options).scan(part.table)
+            promptlift.open_snapshot(place, storage_options=options).snapshot.scan(part.table)
         system.pipe_file(path, data)
     assert verify(place, storage_options=options) == {}
-    found = promptlift.open_snapshot(place, storage_options=options).scan("issues")
+    found = promptlift.open_snapshot(place, storage_options=options).snapshot.scan("issues")
     assert found.count("*").fetchall() == [(snapshot.manifest.rows()["issues"],)]
 
 

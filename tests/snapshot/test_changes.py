@@ -100,7 +100,7 @@ def by_table_call(folder, table):
 
 
 def scanned(folder, table):
-    found = opened(folder).scan(table)
+    found = opened(folder).snapshot.scan(table)
     return collect(found, names_of(found))
 
 
@@ -339,12 +339,12 @@ def test_a_pull_builds_on_no_damaged_file(change, tmp_path):
 
 
 def test_what_is_read_again_is_not_compared_again(place, monkeypatch):
-    lift = opened(place)
-    lift.scan("issues")
+    snapshot = Snapshot(place)
+    snapshot.scan("issues")
     monkeypatch.setattr("promptlift.snapshot.part_files.hashlib.sha256", None)
-    lift.scan("issues")
+    snapshot.scan("issues")
     with pytest.raises(TypeError):
-        lift.scan("topics")
+        snapshot.scan("topics")
 
 
 @pytest.mark.slow

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.snapshot.scan import Engine
-
 
 def open_snapshot(
     folder: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None
@@ -62,7 +60,7 @@ class SnapshotWorkspace(Workspace):
     Attributes
     ----------
     snapshot
-        The snapshot.
+        The snapshot; ``snapshot.scan()`` hands its tables to engines that go beyond pandas.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -120,21 +118,6 @@ class SnapshotWorkspace(Workspace):
             lift.pull(prompt_id=prompt_id, content=content, everything=everything)
         self.reload()
         return self.snapshot
-
-    def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
-        """Return a table in an engine that goes beyond pandas: DuckDB, Polars or Spark.
-
-        Parameters
-        ----------
-        table, engine, connection
-            As for :meth:`promptlift.snapshot.Snapshot.scan`.
-
-        Raises
-        ------
-        SnapshotDamaged
-            When a file is missing, cut or changed.
-        """
-        return self.snapshot.scan(table, engine=engine, connection=connection)
 
     def reload(self) -> None:
         """Move to the state of the last pull, whoever made it."""
