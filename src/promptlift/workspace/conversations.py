@@ -179,15 +179,17 @@ class ConversationTables(Pulling):
             prompts_seen.update(filter(None, map(link_of, rows)))
             parts.add(rows)
 
-        def whole() -> tuple[pd.DataFrame, dict[str, int]]:
+        def make(last: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
+            add(last)
             frame, warnings = parts.whole(self._labels_of(prompts_seen))
             if len(prompt_ids) > 1:
                 frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
             return wanted.apply(frame), warnings
 
-        return self._table_of_parts(
-            "conversations", filters, lambda: self._read_each(details, add, prompt_ids, status), add, whole
-        )
+        def read() -> RowsRead:
+            return self._read_each(details, add, prompt_ids, status)
+
+        return self._table("conversations", read, filters, make=make)
 
     def _with_agreement(self, conversations: pd.DataFrame) -> pd.DataFrame:
         """Add to the attributes of a table how far kept labels show that the judge of its verdicts is right.
@@ -250,13 +252,16 @@ class ConversationTables(Pulling):
         if kept is not None:
             return self._existing(kept, filters)
         parts = frames().Parts(frames().messages_table)
-        return self._table_of_parts(
-            "messages",
-            filters,
-            lambda: self._read(Wanted(content=True), parts.add, **filters),
-            parts.add,
-            parts.whole,
-        )
+
+        def make(last: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
+            parts.add(last)
+            whole: tuple[pd.DataFrame, dict[str, int]] = parts.whole()
+            return whole
+
+        def read() -> RowsRead:
+            return self._read(Wanted(content=True), parts.add, **filters)
+
+        return self._table("messages", read, filters, make=make)
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.

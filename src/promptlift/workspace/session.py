@@ -45,36 +45,31 @@ class Session:
         self._names = PromptNames(self.client.transport)
 
     def _table(
-        self, name: str, read: Callable[[], RowsRead], filters: dict[str, Any] | None = None, **options: Any
+        self,
+        name: str,
+        read: Callable[[], RowsRead],
+        filters: dict[str, Any] | None = None,
+        *,
+        make: Callable[..., Any] | None = None,
+        **options: Any,
     ) -> pd.DataFrame:
         """Read rows and make the table of this name, with a record of the read.
 
-        An incomplete read carries its part as a table. ``options`` are those of the function in ``frames`` that makes it.
+        An incomplete read carries its part as a table.
+
+        Parameters
+        ----------
+        make
+            Makes the table of rows, with counts of unusable values; by default the function in ``frames``. ``options``
+            are its own.
         """
-        make = getattr(frames(), f"{name}_table")
+        make = make or getattr(frames(), f"{name}_table")
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             frame, warnings, *about = make(rows.rows, **options)
             return with_read_record(self._named(frame), name, filters or {}, rows, warnings, **dict(*about))
 
         return self._existing(_read_or_finish(read, finished), filters or {})
-
-    def _table_of_parts(
-        self,
-        name: str,
-        filters: dict[str, Any],
-        read: Callable[[], RowsRead],
-        add: Callable[[list[dict[str, Any]]], None],
-        whole: Callable[[], tuple[pd.DataFrame, dict[str, int]]],
-    ) -> pd.DataFrame:
-        """Do the same with a table that is made in parts while ``read`` hands them to ``add``."""
-
-        def finished(rows: RowsRead) -> pd.DataFrame:
-            add(rows.rows)
-            frame, warnings = whole()
-            return with_read_record(self._named(frame), name, filters, rows, warnings)
-
-        return self._existing(_read_or_finish(read, finished), filters)
 
     def _offered(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.client.reads.optimizations import not_offered
 from promptlift.client.reads.pages import ListPage, list_page
@@ -23,9 +23,6 @@ _REMEMBERED: Final = 10_000
 
 def read_events(transport: Transport, *, kind: str | None, newest: int | None, task: Task) -> RowsRead:
     """Read events, newest first, each page from the end of the previous one.
-
-    A service without cursors is read by offset. Events are added at the top and trimmed at the end, so such
-    pages may repeat some but omit none.
 
     Parameters
     ----------
@@ -88,25 +85,15 @@ class NewEvents:
 
 def _pages(transport: Transport, kind: str | None, task: Task) -> Iterator[ListPage]:
     """Read page after page; there is always a first one."""
-    place: dict[str, Any] = {"offset": 0}
-    read = 0
+    cursor: str | None = None
     while True:
-        page = _page(transport, kind, place, task)
+        query = {"kind": kind, "limit": _PAGE_ROWS, "cursor": cursor}
+        call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=query)
+        try:
+            page = list_page(transport.send(call, task).data, call)
+        except NotFound as error:
+            raise not_offered(error, endpoints.EVENTS_LIST.name) from None
         yield page
-        read += len(page.rows)
-        if page.rows and page.next_cursor is not None:
-            place = {"cursor": page.next_cursor}
-        elif page.rows and "offset" in place and read < page.total:
-            place = {"offset": read}
-        else:
+        cursor = page.next_cursor
+        if cursor is None or not page.rows:
             return
-
-
-def _page(transport: Transport, kind: str | None, place: dict[str, Any], task: Task) -> ListPage:
-    query = {"kind": kind, "limit": _PAGE_ROWS, **place}
-    call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=query)
-    try:
-        data: Any = transport.send(call, task).data
-    except NotFound as error:
-        raise not_offered(error, endpoints.EVENTS_LIST.name) from None
-    return list_page(data, call)
