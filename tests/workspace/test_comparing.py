@@ -47,7 +47,7 @@ def test_two_prompts_the_sentence_first(samples, of_prompts):
     assert "not an experiment" in of_prompts.notes[-1]
     df = samples.conversations(insights=True)
     for prompt, rate in ((V1, row["rate_control"]), (V2, row["rate"])):
-        part = df[df["prompt_id"] == samples.prompt_id(prompt)]
+        part = df[df["prompt"] == prompt]
         assert analysis.completion(part).iloc[0]["rate"] == rate
 
     other = samples.compare(V2, V1)

@@ -97,7 +97,7 @@ def test_the_table_has_names_measures_and_a_typed_column_for_each_key(ours):
         ["Support", None, 2, 5.0, 20, 10, None],
     ]
     assert list(frame.columns[-7:-3]) == [f"metadata.{key}" for key in ("channel", "seats", "tags", "vip")]
-    assert [str(dtype) for dtype in frame.dtypes[-4:]] == ["str", "Int64", "str", "boolean"]
+    assert [str(dtype) for dtype in frame.dtypes[-7:-3]] == ["str", "Int64", "str", "boolean"]
     assert frame["metadata.tags"].dropna().tolist() == ["a, b"]
     assert frame["latency_ms"].dropna().tolist() == [5000] * 4
 
