@@ -148,10 +148,10 @@ def _cells(one: PromptGlance) -> list[str]:
 def _rate(one: PromptGlance) -> str:
     from promptlift.words.figures import figures  # noqa: PLC0415  tables take their time to load
 
-    if one.rate is None:
-        return "not known" if one.judged is None else "none judged yet"
-    if one.rate_low is None or one.rate_high is None:
-        return f"{figures(one.rate, ends=(0.0, 100.0))[0]}%, without an interval"
+    if one.judged == 0:
+        return "none judged yet"
+    if one.rate is None or one.rate_low is None or one.rate_high is None:
+        return "not known"
     shown, low, high = figures(one.rate, one.rate_low, one.rate_high, ends=(0.0, 100.0))
     return f"{shown}% ({low}% to {high}%)"
 
