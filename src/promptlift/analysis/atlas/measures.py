@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.period_counts import NO_TIME, started
-from promptlift.analysis.reading import TIMES, count_by_key
+from promptlift.analysis.reading import NO_TIME, TIMES, count_by_key, started
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.frames.columns import TIME_DTYPE
 from promptlift.stats.intervals import rate_and_interval
