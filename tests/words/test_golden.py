@@ -18,7 +18,6 @@ from promptlift.analysis.sentences import completion_sentence, other_difference_
 from promptlift.frames import (
     production_metrics_table,
     targets_table,
-    top_issues_table,
 )
 from promptlift.schema.basis import Agreement
 from promptlift.schema.benchmarks import Benchmark
@@ -125,15 +124,6 @@ def metrics(*found):
         for metric, before, after, p in found
     ]  # fmt: skip
     return analysis.production_metrics(production_metrics_table(rows)[0])
-
-
-def impacts(*found):
-    rows = [
-        {"issue": f"I{place}", "frequency": 19, "impact": "low", "share": 10.0, "completionWith": 50.0,
-         "completionWithout": 50.0, "impactPoints": value, "impactPointsLow": low, "impactPointsHigh": high}
-        for place, (value, low, high) in enumerate(found)
-    ]  # fmt: skip
-    return analysis.top_issues(top_issues_table(rows, prompt_id="p")[0])
 
 
 def benchmark(*found, cheapest=False):
@@ -285,8 +275,6 @@ def tables():
         ),
         "metrics, harm": metrics(("task_completion", 60.0, 40.0, 0.001), ("quality", 80.0, 70.0, 0.002)),
         "metrics, no harm": metrics(("task_completion", 60.0, 58.0, 0.3)),
-        "impacts": impacts((-20.0, -30.0, -10.0), (-9.0, -15.0, -3.0)),
-        "impacts, unclear": impacts((-2.0, -9.0, 5.0)),
         "benchmark, better": benchmark((9.0, 4.0, 14.0), (-8.0, -13.0, -3.0), cheapest=True),
         "benchmark, worse": benchmark((-8.0, -13.0, -3.0)),
         "benchmark, not worse": benchmark((1.0, -3.0, 5.0)),

@@ -24,7 +24,7 @@ from promptlift.analysis.prompt_overview import prompt_overview
 from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
-from promptlift.analysis.service_views import production_metrics, targets, top_issues
+from promptlift.analysis.service_views import production_metrics, targets
 from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
@@ -54,7 +54,6 @@ __all__ = [
     "sentiment_trend",
     "simulated_vs_production",
     "targets",
-    "top_issues",
     "topics",
     "variant_confidence",
     "variant_lift",

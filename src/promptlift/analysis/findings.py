@@ -459,7 +459,6 @@ _SENTIMENT: Final = "Sentiment as a word list scores it, relative to the usual s
 _UNTOLD: Final = {
     **dict.fromkeys(("compare", "completion_trend", "prompt_timeline", "segments", "simulated_vs_production"), _COMPLETION),
     **dict.fromkeys(("sentiment_distribution", "sentiment_trend"), _SENTIMENT),
-    "top_issues": f"What goes with an issue {UNTOLD}",
 }  # fmt: skip
 _SHARES: Final = ("completion_trend", "sentiment_distribution", "sentiment_trend", "issues", "topics")
 _FINDINGS: Final[dict[str, Callable[..., str]]] = {

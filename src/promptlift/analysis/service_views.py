@@ -1,51 +1,13 @@
-"""The numbers behind the service's own views: grouped issues, production metrics, targets."""
+"""The numbers behind the service's own views: production metrics and targets."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from promptlift.analysis.mentions import check_top
 from promptlift.analysis.reading import collect, facts_of, require, with_provenance
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def top_issues(table: Any, *, top: int | None = 10) -> pd.DataFrame:
-    """Order grouped issues by the completion that goes with them.
-
-    Parameters
-    ----------
-    table
-        As ``lift.views.top_issues(prompt_id)`` gives it.
-    top
-        How many rows to keep; ``None`` keeps all.
-
-    Returns
-    -------
-    DataFrame
-        ``issue``, ``n``, ``impact``, ``share_pct``, ``completion_with_pct``, ``completion_without_pct``,
-        ``impact_points`` with ``impact_points_low`` and ``impact_points_high``, and ``lost_points``: the share times the
-        impact: how many points of completion go with the issue, and not because of it; NaN where the service gave no impact in points.
-
-    Raises
-    ------
-    FrameError
-        When a column is missing.
-    ValueError
-        When ``top`` is no count.
-    """
-    check_top(top)
-    names = [
-        *("issue", "n", "impact", "share_pct", "completion_with_pct", "completion_without_pct"),
-        *("impact_points", "impact_points_low", "impact_points_high"),
-    ]
-    frame = collect(table, require(table, names, of="top_issues"))
-    frame["lost_points"] = np.maximum(0.0, -frame["impact_points"] * frame["share_pct"] / 100.0)
-    frame = frame.sort_values(["lost_points", "n"], ascending=False, kind="stable", ignore_index=True)
-    return with_provenance(frame.head(len(frame) if top is None else top), table, "top_issues", top=top)
 
 
 _HIGHER_IS_WORSE: Final = ("abandonment", "response_time", "length")

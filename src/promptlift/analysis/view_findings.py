@@ -140,27 +140,6 @@ def _search(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return said if len(table) == 1 else f"{said}, the best of {counts}"
 
 
-def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    del facts
-    if table.empty:
-        return "No issues"
-    table = table.assign(issue=names_in_title(list(table["issue"])))
-    lower = table[
-        table["impact_points_high"].lt(0).fillna(value=False) & table["n"].ge(FEWEST).fillna(value=False)
-    ]
-    if lower.empty:
-        return "No issue goes clearly with lower task completion"
-    row = lower.iloc[0]
-    shown, low, high = size_figures(*ends_of(row, "impact_points"))
-    others = len(lower) - 1
-    more = (
-        f"; {counted(others, 'more issue')} {'goes' if others == 1 else 'go'} with lower completion"
-        if others
-        else ""
-    )
-    return f"With {quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
-
-
 def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
@@ -223,7 +202,6 @@ VIEWS: Final[dict[str, Callable[..., str]]] = {
     "production_metrics": _production_metrics,
     "search": _search,
     "targets": _targets,
-    "top_issues": _top_issues,
     "variant_confidence": _variant_confidence,
     "variant_lift": _variant_lift,
 }
