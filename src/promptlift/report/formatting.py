@@ -13,33 +13,23 @@ NOTHING: Final = "–"
 
 
 def percent(share: float) -> str:
-    """Format a fraction as a percentage: 0.863 is 86%; above 0 but rounded to it is <1%."""
-    if math.isnan(share):
-        return NOTHING
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+    """Format a fraction as a percentage, as sentences do: 0.863 is 86%, and 0.001 is 0.1%."""
+    return NOTHING if math.isnan(share) else figures.percent(share)[0]
 
 
 def signed(score: float) -> str:
     """Format a score with its sign and two decimals."""
-    if math.isnan(score):
-        return NOTHING
-    return "0.00" if round(score, 2) == 0 else f"{score:+.2f}".replace("-", "−")
+    return NOTHING if math.isnan(score) else figures.signed(score, 2)
 
 
 def relative(change: float) -> str:
     """Format a relative change in percent with its sign and one decimal."""
-    return NOTHING if math.isnan(change) else f"{_one_digit(change)}%"
+    return NOTHING if math.isnan(change) else figures.signed(change, unit="%")
 
 
 def points(difference: float) -> str:
     """Format a difference in percentage points with its sign and one decimal."""
-    return NOTHING if math.isnan(difference) else _one_digit(difference)
-
-
-def _one_digit(number: float) -> str:
-    if math.isinf(number):
-        return "+∞" if number > 0 else "−∞"
-    return "0.0" if round(number, 1) == 0 else f"{number:+,.1f}".replace("-", "−")
+    return NOTHING if math.isnan(difference) else figures.signed(difference)
 
 
 def confidence(value: float) -> str:

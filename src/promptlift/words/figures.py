@@ -75,8 +75,13 @@ def size_figures(value: float, *ends: float) -> tuple[str, ...]:
 
 
 def signed(value: float, digits: int = 1, unit: str = "") -> str:
-    """Format a number with its sign, in a column of numbers that have as many digits."""
-    return f"{value:+,.{digits}f}{unit}".replace("-", "−")
+    """Format a number with its sign, in a column of numbers that have as many digits; 0 has no sign.
+
+    >>> signed(-0.04), signed(17.25, unit="%"), signed(float("inf"))
+    ('0.0', '+17.2%', '+∞')
+    """
+    text = f"{value:+,.{digits}f}".replace("-", "−").replace("inf", "∞")
+    return f"{text if text.strip('+−0.,') else text[1:]}{unit}"
 
 
 def relative(change: float) -> str:
