@@ -94,6 +94,8 @@ class TreeWidget(anywidget.AnyWidget):
     PARTS: ClassVar[Sequence[str]] = ()
     CLASS: ClassVar[str]
 
+    _closed = False
+
     def __init__(self) -> None:
         self._pending: tuple[str, Callable[[str], None]] | None = None
         self._dialog: Node | None = None
@@ -134,17 +136,22 @@ class TreeWidget(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         fallback, about = self._fallback()
         bundle: dict[str, Any] = {"text/plain": self._plain(), **fallback}
-        interactive = None if self.comm is None or is_unattended() else super()._repr_mimebundle_(**kwargs)
+        self._announce()
+        interactive = None if self.comm is None else super()._repr_mimebundle_(**kwargs)
         data, metadata = interactive or ({}, {})
         return {**data, **bundle}, {**metadata, **about}
 
     def open(self) -> None:
-        """Announce the widget to the front end, if there is one."""
-        if not is_unattended():
+        """Do nothing: a front end loads a model for each widget that it knows, and logs an error when it is closed unseen."""
+
+    def _announce(self) -> None:
+        """Announce the widget to the front end, if there is one, because it is about to be shown."""
+        if not self._closed and not is_unattended():
             super().open()
 
     def close(self) -> None:
         """End the interactive view; the static fallback stays."""
+        self._closed = True
         super().close()
         # ipywidgets removes the bundle from a closed widget, but a closed widget can still be displayed.
         self.__dict__.pop("_repr_mimebundle_", None)
@@ -159,6 +166,7 @@ class TreeWidget(anywidget.AnyWidget):
         into
             What gets the focus: a selector.
         """
+        self._announce()
         reference = f"anywidget:{self.model_id}"
         return h("div", widget=reference, key=reference, otherwise=otherwise, into=into)
 
