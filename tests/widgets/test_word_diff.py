@@ -23,6 +23,13 @@ def test_words_of_similar_lines_are_compared_and_others_replaced():
     ]
 
 
+def test_words_are_compared_over_the_lines_of_a_replacement():
+    lines = diff_lines("Be brief.\nAnswer in German.\nEnd.", "Be very brief.\nAnswer in English.\nEnd.")
+    assert [line.mark for line in lines] == ["-", "-", "+", "+", " "]
+    changed = [[text.strip() for kind, text in line.parts if kind != "same"] for line in lines]
+    assert changed == [[], ["German"], ["very"], ["English"], []]
+
+
 def test_lines_far_from_a_change_are_omitted_and_counted():
     before = "\n".join(f"line {n}" for n in range(20))
     lines = diff_lines(before, before + "\nnew")

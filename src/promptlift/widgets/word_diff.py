@@ -25,7 +25,6 @@ _LINES: Final = 400
 # The time to compare words grows with the square of their number.
 _MAX_WORDS: Final = 1_500
 _SIMILAR: Final = 0.35
-_MAX_PAIRED: Final = 40
 
 
 class DiffLine(NamedTuple):
@@ -92,52 +91,27 @@ def _omitted(words: str) -> DiffLine:
 
 
 def _replaced(old: Sequence[str], new: Sequence[str]) -> list[DiffLine]:
-    """Return the lines of a replacement: similar lines in pairs, with their words compared."""
-    found: list[DiffLine] = []
-    start = 0
-    for one in old:
-        partner = _partner(one, new, start) if len(new) <= _MAX_PAIRED else None
-        if partner is None:
-            found.append(_line("-", "removed", one))
-            continue
-        found += [_line("+", "added", other) for other in new[start:partner]]
-        found += _words(one, new[partner])
-        start = partner + 1
-    return found + [_line("+", "added", other) for other in new[start:]]
+    """Return the lines of a replacement, with their words compared where the texts are similar."""
+    mine, theirs = (_WORDS.findall("\n".join(lines)) for lines in (old, new))
+    compared = SequenceMatcher(None, mine, theirs, autojunk=False)
+    if max(len(mine), len(theirs)) > _MAX_WORDS or compared.ratio() <= _SIMILAR:
+        return [*(_line("-", "removed", one) for one in old), *(_line("+", "added", one) for one in new)]
+    removed: list[list[Part]] = [[]]
+    added: list[list[Part]] = [[]]
+    for tag, first, last, start, end in compared.get_opcodes():
+        _extend(removed, "same" if tag == "equal" else "removed", "".join(mine[first:last]))
+        _extend(added, "same" if tag == "equal" else "added", "".join(theirs[start:end]))
+    lines = [DiffLine("-", tuple(parts)) for parts in removed]
+    return lines + [DiffLine("+", tuple(parts)) for parts in added]
 
 
-def _partner(one: str, new: Sequence[str], start: int) -> int | None:
-    """Return the position of the most similar line, None when none is similar."""
-    if not one.strip() or len(one) > _LINE_CHARS:
-        return None
-    mine = _WORDS.findall(one)
-    best, place = _SIMILAR, None
-    for at in range(start, len(new)):
-        if len(new[at]) > _LINE_CHARS or not new[at].strip():
-            continue
-        compared = SequenceMatcher(None, mine, _WORDS.findall(new[at]), autojunk=False)
-        if (
-            compared.real_quick_ratio() > best
-            and compared.quick_ratio() > best
-            and (ratio := compared.ratio()) > best
-        ):
-            best, place = ratio, at
-    return place
-
-
-def _words(one: str, other: str) -> list[DiffLine]:
-    mine, theirs = _WORDS.findall(one), _WORDS.findall(other)
-    if len(mine) > _MAX_WORDS or len(theirs) > _MAX_WORDS:
-        return [_line("-", "removed", one), _line("+", "added", other)]
-    removed: list[Part] = []
-    added: list[Part] = []
-    for tag, first, last, start, end in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
-        removed_words, added_words = "".join(mine[first:last]), "".join(theirs[start:end])
-        if removed_words:
-            removed.append(("same" if tag == "equal" else "removed", removed_words))
-        if added_words:
-            added.append(("same" if tag == "equal" else "added", added_words))
-    return [DiffLine("-", tuple(removed)), DiffLine("+", tuple(added))]
+def _extend(lines: list[list[Part]], kind: Literal["same", "removed", "added"], text: str) -> None:
+    """Add a piece of text to the last line, and to new ones after its line breaks."""
+    for number, piece in enumerate(text.split("\n")):
+        if number:
+            lines.append([])
+        if piece:
+            lines[-1].append((kind, piece))
 
 
 def _around(lines: list[DiffLine], context: int) -> Iterator[DiffLine]:
