@@ -135,7 +135,7 @@ def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
 
 
 def test_what_cannot_work_and_a_missing_secret_are_said_in_one_line(monkeypatch):
-    monkeypatch.setattr("promptlift.cli.listening.EventServer", None)
+    monkeypatch.setattr("promptlift.cli.listening.EventServer.run", None)
     for secret in ("", " \t"):
         monkeypatch.setenv("PROMPTLIFT_WEBHOOK_SECRET", secret)
         code, said = invoke("listen")

@@ -8,7 +8,6 @@ import os
 import ssl
 import sys
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -27,47 +26,6 @@ _FORWARD_SECONDS: Final = 9.0
 _CONNECTION_SECONDS: Final = 30.0
 
 
-@dataclass(frozen=True)
-class Listening:
-    """How to listen.
-
-    Attributes
-    ----------
-    secret
-        Secret of the webhook.
-    host, port
-        Where to listen; port 0 for any free one.
-    tolerance
-        Maximum age of an event in seconds; by default any age.
-    certificate, key
-        Files for HTTPS; without a certificate, plain HTTP behind a tunnel or proxy that provides HTTPS.
-    forward
-        Address to send every verified delivery to.
-    """
-
-    secret: str
-    host: str = "127.0.0.1"
-    port: int = 0
-    tolerance: float | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    forward: str | None = None
-
-    def __post_init__(self) -> None:
-        try:
-            check_secret(self.secret)
-        except ConfigError as error:
-            raise ConfigError(f"{error}: PROMPTLIFT_WEBHOOK_SECRET, or --secret-file") from None
-        if self.forward is not None:
-            try:
-                parts = urlsplit(self.forward)
-                usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-            except ValueError:
-                usable = False
-            if not usable:
-                raise ConfigError(f"--forward must be an http:// or https:// address, not {self.forward!r}")
-
-
 def secret_of(file: Path | None) -> str:
     """Return the secret in a file, or else ``PROMPTLIFT_WEBHOOK_SECRET``; empty without either."""
     if file is not None:
@@ -78,49 +36,69 @@ def secret_of(file: Path | None) -> str:
     return os.environ.get("PROMPTLIFT_WEBHOOK_SECRET", "")
 
 
-def run_listener(listening: Listening) -> None:
-    """Receive deliveries until Ctrl-C.
-
-    Raises
-    ------
-    ConfigError
-        The certificate is unusable.
-    """
-    server = EventServer(listening)
-    scheme = "https" if listening.certificate else "http"
-    host = f"[{listening.host}]" if ":" in listening.host else listening.host
-    _say(f"promptlift listens at {scheme}://{host}:{server.server_port}/")
-    try:
-        server.serve_forever()
-    finally:
-        server.server_close()
-
-
 class EventServer(http.server.ThreadingHTTPServer):
     """The HTTP server that receives deliveries, with a thread per connection.
 
     Parameters
     ----------
-    listening
-        How to listen.
+    secret
+        Secret of the webhook.
+    address
+        Host and port to listen at; port 0 for any free one.
+    tolerance
+        Maximum age of an event in seconds; by default any age.
+    certificate, key
+        Files for HTTPS; without a certificate, plain HTTP behind a tunnel or proxy that provides HTTPS.
+    forward
+        Address to send every verified delivery to.
+
+    Raises
+    ------
+    ConfigError
+        The secret, the certificate or the address to forward to is unusable.
     """
 
     daemon_threads = True
 
-    def __init__(self, listening: Listening) -> None:
-        self.listening = listening
+    def __init__(
+        self,
+        secret: str,
+        address: tuple[str, int],
+        *,
+        tolerance: float | None = None,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        forward: str | None = None,
+    ) -> None:
+        try:
+            check_secret(secret)
+        except ConfigError as error:
+            raise ConfigError(f"{error}: PROMPTLIFT_WEBHOOK_SECRET, or --secret-file") from None
+        if forward is not None and not _is_address(forward):
+            raise ConfigError(f"--forward must be an http:// or https:// address, not {forward!r}")
+        self.secret, self.tolerance, self.forward = secret, tolerance, forward
         self.seen = events.SeenIds()
         self.tls: ssl.SSLContext | None = None
-        if listening.certificate is not None:
+        if certificate is not None:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             try:
-                self.tls.load_cert_chain(listening.certificate, listening.key)
+                self.tls.load_cert_chain(certificate, key)
             except ssl.SSLError as error:
                 raise ConfigError(
-                    f"The certificate {listening.certificate} cannot be used ({error.reason}): it must be PEM, with its "
-                    "private key in the same file or in --key"
+                    f"The certificate {certificate} cannot be used ({error.reason}): it must be PEM, with its private key "
+                    "in the same file or in --key"
                 ) from error
-        super().__init__((listening.host, listening.port), _Handler)
+        super().__init__(address, _Handler)
+
+    def run(self) -> None:
+        """Receive deliveries until Ctrl-C."""
+        name = str(self.server_address[0])
+        host = f"[{name}]" if ":" in name else name
+        _say(f"promptlift listens at {'https' if self.tls else 'http'}://{host}:{self.server_port}/")
+        try:
+            self.serve_forever()
+        finally:
+            self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that go away or do not trust the certificate; report everything else."""
@@ -129,9 +107,8 @@ class EventServer(http.server.ThreadingHTTPServer):
 
     def receive(self, body: bytes, signature: str | None) -> tuple[int, str]:
         """Return the status with which to answer a delivery, and its line of output."""
-        listening = self.listening
         try:
-            event = events.parse(body, signature, listening.secret, tolerance=listening.tolerance)
+            event = events.parse(body, signature, self.secret, tolerance=self.tolerance)
         except InvalidSignature as error:
             return 401, f"refused: {error}"
         except ReplayedEvent as error:
@@ -140,9 +117,9 @@ class EventServer(http.server.ThreadingHTTPServer):
             return 400, "refused: the body is not an event of the API"
         again = "" if self.seen.add(event.id) else ", received before"
         line = f"{_line(event)}  signature valid{again}"
-        if listening.forward is None:
+        if self.forward is None:
             return 200, line
-        status, said = _forward(listening.forward, body, signature)
+        status, said = _forward(self.forward, body, signature)
         return status, f"{line}, {said}"
 
 
@@ -179,6 +156,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Print nothing: every delivery has its own line."""
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _forward(address: str, body: bytes, signature: str | None) -> tuple[int, str]:

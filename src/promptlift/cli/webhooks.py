@@ -84,16 +84,8 @@ def listen(
 
     Webhooks are sent to HTTPS addresses: give a certificate, or put a tunnel or proxy in front.
     """
-    from promptlift.cli.listening import Listening, run_listener, secret_of  # noqa: PLC0415
+    from promptlift.cli.listening import EventServer, secret_of  # noqa: PLC0415
 
-    run_listener(
-        Listening(
-            host=host,
-            port=port,
-            secret=secret_of(secret_file),
-            tolerance=tolerance,
-            certificate=certificate,
-            key=key,
-            forward=forward,
-        )
-    )
+    files = {"certificate": certificate, "key": key}
+    server = EventServer(secret_of(secret_file), (host, port), tolerance=tolerance, forward=forward, **files)
+    server.run()
