@@ -124,24 +124,19 @@ class OptimizationMonitor(TreeWidget):
         return self._results.progress or OptimizationProgress()
 
     def _draw(self) -> dict[str, Nodes]:
-        ended = self._ended
-        buttons = h(
-            "span.plw-buttons",
-            not ended and push("Stop …", "stop", ".plw-stop"),
-            push("Refresh", "refresh", ".plw-refresh", disabled=ended),
-        )
-        asking = not ended and h("span", hidden=True, action="poll", poll=self._pause())
-        return {
-            "_tree": nodes(
-                self._head(buttons), self._bar(), self._notice, self._about(), asking, self._dialog
-            )
-        }
+        asking = not self._ended and h("span", hidden=True, action="poll", poll=self._pause())
+        shown = self._head(), self._bar(), self._notice, self._about(), asking, self._dialog
+        return {"_tree": nodes(shown)}
 
     def _still(self) -> Nodes:
         end = "State when the cell ran. In a running notebook the monitor keeps updating."
-        return [h("p", h("b", "Optimization")), self._head(), self._about(), h("p.plw-soft", end)]
+        return [h("p", h("b", "Optimization")), *super()._still(), h("p.plw-soft", end)]
 
-    def _head(self, *buttons: Node) -> Node:
+    def _head(self) -> Node:
+        stop = not self._ended and push("Stop …", "stop", ".plw-stop")
+        buttons = h(
+            "span.plw-buttons", stop, push("Refresh", "refresh", ".plw-refresh", disabled=self._ended)
+        )
         found, progress, pairs = self._optimization, self._progress, self._results.pairs
         done, most = progress.conversations_done, progress.conversations_max
         facts = {

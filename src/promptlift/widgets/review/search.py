@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.inert import one_line
+from promptlift.schema.inert import one_line, shorten
 from promptlift.schema.search import DELETED, assembled
 from promptlift.widgets.interval_bars import common_axis, effect_pieces, interval_bar
 from promptlift.widgets.tree import badge, field, fold, h, quotation
@@ -172,7 +172,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
         key=edit.id,
         checked=on,
     )
-    before = "" if edit.operation == "add" else edit.anchor[:_TEXT]
+    before = "" if edit.operation == "add" else shorten(edit.anchor, _TEXT)[0]
     return h(
         f"article.plw-edit{'' if on else '.plw-off'}",
         h(
@@ -186,7 +186,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
             "div.plw-change",
             h("span.plw-soft", _OPERATIONS.get(edit.operation or "", edit.operation or "")),
             before and h("del.plw-foreign", before),
-            edit.text and h("ins.plw-foreign", edit.text[:_TEXT]),
+            edit.text and h("ins.plw-foreign", shorten(edit.text, _TEXT)[0]),
         ),
         [_quotation(place) for place in edit.evidence],
         h("div.plw-words", _cells_in_words(edit)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import PromptliftError
-from promptlift.schema.inert import one_line
+from promptlift.schema.inert import one_line, shorten
 from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import REHEARSAL
 from promptlift.widgets.review.deciding import STOPPABLE
@@ -181,7 +181,7 @@ class VariantReview(BlindLabelling):
             for card in self._cards
             if card.said.get("note")
         ]
-        text = current and h("div.plw-foreign", current.text[:_STATIC_TEXT])
+        text = current and h("div.plw-foreign", shorten(current.text, _STATIC_TEXT)[0])
         return nodes(
             h("p", h("b", "Review of prompt variants")),
             super()._still(),
