@@ -32,6 +32,7 @@ df = pd.DataFrame({{
     "content": [content(i) for i in range(N)],
 }})
 """
+HEIGHT = "one => one.getBoundingClientRect().height"
 LABELS = "print(browser.labels.drop(columns='labelled_at').sort_values('conversation_id').to_json(orient='values'))"
 
 
@@ -52,6 +53,10 @@ def says(locator, words):
     expect(locator).to_contain_text(words, timeout=20_000)
 
 
+def unfold_filters(box):
+    box.locator(".plw-filters summary").click()
+
+
 def opens(box, number):
     """Wait until a transcript is shown that is what the widget labels, not one that the next answer replaces."""
     says(box.locator(".plw-shown:not(.plw-stale)"), f"Where is parcel number {number}?")
@@ -65,6 +70,19 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     says(found, re.compile(r"^10,000 conversations"))
     assert box.locator(".plw-row").count() == 50
     opens(box, 0)
+    # The transcript comes first, and neither filters nor what is known of it take its place.
+    assert box.locator(".plw-conversation > *").first.inner_text().startswith("user")
+    assert box.locator("details[open]").count() == 0
+    # Filters are one row, which opens.
+    assert box.locator(".plw-filters").evaluate(HEIGHT) < 50
+    assert box.evaluate(HEIGHT) < 640
+    for theme, width in (("Light", 1000), ("Dark", 1280)):
+        page.set_viewport_size({"width": width, "height": 900})
+        notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
+        page.locator("#jupyterlab-splash").wait_for(state="detached")
+        notebook.screenshot(f"browser-open-{width}-{theme.lower()}")
+    notebook.command("apputils:change-theme", theme="JupyterLab Light")
+    unfold_filters(box)
     notebook.screenshot("browser-open")
     box.get_by_label("Text in the conversation").fill('danke "GRÜSSE aus"')
     says(found, "10 of 10,000")
@@ -119,6 +137,7 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     options = 'labels="labels.csv", label_sets={"reason": ["refund", "bug"]}'
     notebook, box = opened(lab, "restart.ipynb", 300, options)
     found, first = box.locator(".plw-found"), box.locator(".plw-row").first
+    unfold_filters(box)
     box.get_by_label("completion", exact=True).select_option("0")
     says(found, "150 of 300")
     box.get_by_label("From", exact=True).fill("2026-03-02")
@@ -154,6 +173,7 @@ def test_keys_of_the_notebook_are_not_set_off(lab):
     """In command mode "x" cuts a cell and "d d" deletes it, wherever the focus is: not in the widget."""
     notebook, box = opened(lab, "keys.ipynb", 60)
     page = notebook.page
+    unfold_filters(box)
     for part in (
         *(".plw-list", ".plw-shown", ".plw-bar button", ".plw-pages button:enabled"),
         # Keys change the filters of these two, and then there may be no second page.

@@ -182,6 +182,10 @@ def test_any_transcript_is_shown_or_why_it_is_not():
     there = front(browsable(3).drop(columns="content"))
     assert there.row(0).one(".plw-title").text == "Asks for a parcel."
     assert "read the table with lift.conversations(insights=True, content=True)" in there.root
+    # A title that was given is one more thing known of a conversation.
+    there = front(browsable(2).assign(title="Parcels"))
+    assert there.row(1).one(".plw-title").text == "Where is parcel 1?"
+    assert there.facts["Title"] == "Parcels"
 
 
 def test_messages_carry_roles_times_tokens_and_calls():

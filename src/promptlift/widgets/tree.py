@@ -52,8 +52,8 @@ _COLOURS: Final = {
 _ROLES: Final = {
     one: one.partition(" ")[0] for one in ("user", "assistant", "system", "tool", "tool call", "tool result")
 }
-# Calls and results of tools that are longer are folded.
-_TOOL_CHARS: Final = 160
+# What is no one's word, a system prompt, calls and results of tools, is folded when it is longer.
+_ASIDE_CHARS: Final = 160
 _DATA: Final = ("{", "[", "<")
 _LIVE_ONLY: Final = re.compile(
     r"(?:^|(?<=;))\s*(?:cursor|z-index|max-height|overflow|contain|height: auto)\s*:[^;]*;?"
@@ -175,10 +175,10 @@ def transcript(turns: Iterable[Turn], marks: Callable[[str], Nodes] | None = Non
 def _message(turn: Turn, marked: Nodes) -> Node:
     who = h("div.plw-soft.plw-who", h("b", turn.role), turn.detail and f" · {turn.detail}")
     words = h("div.plw-foreign", marked or turn.content or "(empty message)")
-    from_tool = turn.role.startswith("tool")
-    if from_tool and len(turn.content) > _TOOL_CHARS:
+    aside = turn.role == "system" or turn.role.startswith("tool")
+    if aside and len(turn.content) > _ASIDE_CHARS:
         # What a search found in it is to be seen.
-        words = fold(one_line(turn.content, _TOOL_CHARS), words, opened=bool(marked))
+        words = fold(one_line(turn.content, _ASIDE_CHARS), words, opened=bool(marked))
     cut = turn.cut > 0 and h("div.plw-bad", f"{turn.cut:,} characters omitted")
     return h(f"div.plw-turn.plw-from-{_ROLES.get(turn.role, 'other')}", who, words, cut)
 

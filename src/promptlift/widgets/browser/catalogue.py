@@ -155,12 +155,11 @@ class Catalogue:
         )
 
     def _title(self, values: pd.Series[Any]) -> str:
-        if given := one_line(_string(values.get("title")), _TITLE_CHARS):
-            return given
-        for message in _messages(values.get("content"))[0]:
-            if message["role"] == "user":
-                return one_line(message["content"][:2000], _TITLE_CHARS)
-        return one_line(_string(values.get("summary")), _TITLE_CHARS)
+        """Return what the user said first, or else what is known of the conversation."""
+        messages = _messages(values.get("content"))[0]
+        first = next((one["content"][:2000] for one in messages if one["role"] == "user"), "")
+        given = (first, values.get("title"), values.get("summary"))
+        return next((words for one in given if (words := one_line(_string(one), _TITLE_CHARS))), "")
 
     def _when(self, place: int) -> str:
         time = self.times.iloc[place]
@@ -177,7 +176,7 @@ class Catalogue:
             return between.join(one_line(one, limit) for one in titles_in(values.get(name))[:8])
 
         known = [
-            ("Id", one_line(self.ids[place], 80)),
+            ("Title", said("title", 200)),
             ("Started", self._when(place)),
             ("Status", said("status", 40).replace("_", " ")),
             ("Prompt", said("prompt", 120)),
@@ -195,6 +194,7 @@ class Catalogue:
                 for name in map(str, self.frame.columns)
                 if is_metadata_column(name)
             ),
+            ("Id", one_line(self.ids[place], 80)),
         ]
         return [(name, value) for name, value in known if value]
 

@@ -26,9 +26,9 @@ from promptlift.widgets.browser.labels import (
 )
 from promptlift.widgets.browser.plan import BlindCatalogue, Plan, is_plan
 from promptlift.widgets.browser.search import LABELLED, Query, marked
-from promptlift.widgets.tree import badge, field, h, known, nodes, pick, transcript
+from promptlift.widgets.tree import badge, field, fold, h, known, nodes, pick, transcript
 from promptlift.widgets.tree_widget import TreeWidget, front_end, whole
-from promptlift.words.figures import counted, is_missing
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     import os
@@ -65,7 +65,6 @@ _VERDICTS: Final = {"yes": "completed", "no": "not completed"}
 _STATIC_ROWS: Final = 12
 _STATIC_TURNS: Final = 30
 _STATIC_CHARS: Final = 1_200
-_STATIC_LABELS: Final = 100
 
 
 class ConversationBrowser(TreeWidget):
@@ -392,52 +391,32 @@ class ConversationBrowser(TreeWidget):
             maxlength=500, size=24, action="search", delay=200, keys="/"
         )  # fmt: skip
         labelled = [("", "Labelled or not"), *LABELLED.items()][: None if catalogue.is_judged else -1]
-        facets = [
-            field(
-                one.label,
-                pick(
-                    f"facet {one.key}",
-                    one.choices(),
-                    query.chosen.get(one.key, ""),
-                    action="search",
-                    key=one.key,
-                ),
-            )
-            for one in catalogue.facets
-        ]
+        chosen = pick("labelled", labelled, query.labelled, aria_label="Labelled or not", action="search")
+        filters: list[Any] = [chosen]
+        for one in catalogue.facets:
+            value, of = query.chosen.get(one.key, ""), {"action": "search", "key": one.key}
+            filters.append(field(one.label, pick(f"facet {one.key}", one.choices(), value, **of)))
         days, orders = catalogue.days, [(at, one.words) for at, one in enumerate(catalogue.orders)]
-        dates = [
-            field(
-                label,
-                h(
-                    "input",
-                    type="date",
-                    name=name,
-                    min=days[0],
-                    max=days[1],
-                    value=value or "",
-                    action="search",
-                ),
-            )
-            for name, label, value in (("since", "From", query.since), ("until", "until", query.until))
-            if days and days[0] != days[1]
-        ]
-        more = nodes(
-            len(orders) > 1 and field("Sort", pick("order", orders, query.order, action="search")),
-            facets,
-            dates,
-        )
+        if days and days[0] != days[1]:
+            for label, name, day in (("From", "since", query.since), ("until", "until", query.until)):
+                ends = {"min": days[0], "max": days[1], "value": day or ""}
+                filters.append(field(label, h("input", type="date", name=name, action="search", **ends)))
+        if len(orders) > 1:
+            filters.append(field("Sort", pick("order", orders, query.order, action="search")))
         total, found = len(catalogue), len(self._places)
         words = f"{total:,} conversations" if found == total else f"{found:,} of {total:,} conversations"
-        bar = h(
-            "div.plw-bar",
-            self._plan is None and text,
-            pick("labelled", labelled, query.labelled, aria_label="Labelled or not", action="search"),
-            h("button", "Clear", action="clear", then=".plw-list"),
-            h("span.plw-found", words, role="status"),
-            h("button", "Keys ", h("kbd", "?"), action="help", keys="?"),
-        )
-        return nodes(bar, more and h("div.plw-bar.plw-more", more))
+        active = sum((len(query.chosen), bool(query.since or query.until), bool(query.labelled)))
+        title = f"Filters{f' ({active})' if active else ''}"
+        return [
+            h(
+                "div.plw-bar",
+                self._plan is None and text,
+                fold(title, h("div.plw-bar", filters)),
+                h("button", "Clear", action="clear", then=".plw-list"),
+                h("span.plw-found", words, role="status"),
+                h("button", "Keys ", h("kbd", "?"), action="help", keys="?"),
+            )
+        ]
 
     def _rows(self, places: NDArray[np.intp]) -> Nodes:
         return [self._row(int(place)) for place in places]
@@ -475,9 +454,9 @@ class ConversationBrowser(TreeWidget):
             return h("button", words, action="page", by=by, keys=keys, repeats=True, disabled=off)
 
         return [
-            button("‹ Previous page", -1, "PageUp", off=not first),
+            button("‹ Previous", -1, "PageUp", off=not first),
             h("span.plw-soft", found > 0 and f"{first + 1:,} to {last:,} of {found:,}"),
-            button("Next page ›", 1, "PageDown", off=last >= found),
+            button("Next ›", 1, "PageDown", off=last >= found),
         ]
 
     def _transcript(self, *, static: bool = False) -> Nodes:
@@ -486,21 +465,20 @@ class ConversationBrowser(TreeWidget):
             return []
         turns, problem = self._catalogue.turns(place, *([_STATIC_CHARS] if static else []))
         others = {} if static else self._others.get(self._catalogue.ids[place], {})
-        facts = [
-            *self._catalogue.facts(place),
-            *((one_line(question, 40), one_line(answers, 400)) for question, answers in others.items()),
-        ]
+        said = [(one_line(question, 40), one_line(answers, 400)) for question, answers in others.items()]
+        facts = self._catalogue.facts(place)
         shown = turns[:_STATIC_TURNS] if static else turns
         left = len(turns) - len(shown)
         return [
             h(
                 "div.plw-conversation",
-                known(facts),
+                said and known(said),
                 transcript(shown, self._marked),
                 left > 0 and h("p.plw-soft", f"… {left:,} more messages"),
                 problem and h("p.plw-soft", problem),
+                # Without a key, so that it stays unfolded in the next conversation.
+                facts and fold("Details", known(facts)),
                 place=place,
-                key=place,
             )
         ]
 
@@ -577,9 +555,7 @@ class ConversationBrowser(TreeWidget):
             h("p", h("b", f"{len(self._catalogue):,} conversations"), self._counts()),
             found > _STATIC_ROWS and h("p.plw-soft", f"The first {_STATIC_ROWS} of {found:,}"),
             self._rows(self._places[:_STATIC_ROWS]) or h("p", "No conversations match the filters."),
-            title is not None
-            and h("details", h("summary", h("b", title)), self._transcript(static=True), open=True),
-            self._catalogue.names_ids and self._static_labels(),
+            title is not None and fold(title, self._transcript(static=True), opened=True),
             note and h("p.plw-soft", note),
             h("p.plw-soft", "To filter, read and label all of them, run this cell in a running notebook."),
         )
@@ -590,19 +566,6 @@ class ConversationBrowser(TreeWidget):
             counts = Counter(values or ()).most_common()
             words += f" · {', '.join(f'{count:,} {name}' for name, count in counts)}" if counts else ""
         return words
-
-    def _static_labels(self) -> Node | None:
-        table = self._labels.table()
-        if table.empty:
-            return None
-        shown = [
-            h("div", h("span.plw-foreign", one[:80]), " ", self._own(self._labels.of(one)), " ",
-              h("small", "" if is_missing(when) else f"{when:%Y-%m-%d %H:%M}"))
-            for one, when in table[["conversation_id", "labelled_at"]].tail(_STATIC_LABELS).itertuples(index=False)
-        ]  # fmt: skip
-        words = counted(len(table), "label")
-        last = f"The last {_STATIC_LABELS} of " if len(table) > _STATIC_LABELS else ""
-        return h("details", h("summary", last, words), shown)
 
     def _plain(self) -> str:
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
