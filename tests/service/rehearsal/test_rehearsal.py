@@ -81,6 +81,18 @@ def test_variants_are_real_rewrites_that_pass_the_checks(text):
         assert problems_of(content, original=text, others=added[:number]) == ()
 
 
+def test_a_variant_of_a_prompt_that_has_a_rule_already_gets_another():
+    """As after a rehearsed winner was applied: no sentence is twice in a text, and no two variants are the same."""
+    had = list(RULES.values())[:4]
+    prompt = PromptText("\n\n".join(["Help.", *had]), objective=None)
+    written = write_variants(
+        Rehearsal(0), prompt=prompt, count=5, intent=None, failures=[], general={}, seed=0
+    )
+    texts = [variant.content for variant in written.variants]
+    assert len(set(texts)) == 5
+    assert all(text.count(rule) <= 1 for text in texts for rule in RULES.values())
+
+
 def edits_of(conversations, *, content=SHOP.content, number=1):
     rest = {"edits": [], "intent": {}, "general": {}, "problems": []}
     request = EditsRequest(PromptText(content), conversations, **rest, seed=number)

@@ -75,10 +75,23 @@ class Rehearsal:
         self._cancelled = True
 
     def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
-        """Add a fixed rule to the prompt for each strategy."""
+        """Add a fixed rule to the prompt for each strategy; another one where the prompt has that rule already."""
         self._count()
-        content = request.prompt.content
-        return [write_variant(one.name, content) for one in request.strategies], None
+        content, rules = request.prompt.content, list(RULES.values())
+        # An unknown strategy always gets the same one.
+        names = [one.name for one in request.strategies]
+        own = {name: RULES.get(name, rules[sum(name.encode()) % len(rules)]) for name in names}
+        spare = [rule for rule in rules if rule not in content and rule not in own.values()]
+        drafts = []
+        for name in names:
+            new = spare.pop() if own[name] in content and spare else own[name]
+            draft = VariantDraft(
+                name=f"Rehearsal: {name[:1].lower()}{name[1:]}",
+                content=f"{content}\n\n{new}",
+                rationale=_RATIONALE.format("a fixed rule was added"),
+            )
+            drafts.append(draft)
+        return drafts, None
 
     def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
         """Add a fixed rule against each of the most frequent issues of the failed conversations, whatever it is."""
@@ -153,18 +166,6 @@ class Rehearsal:
             raise Cancelled
         with self._lock:
             self.calls += 1
-
-
-def write_variant(strategy: str, content: str) -> VariantDraft:
-    """Add the rule of a strategy to a text; an unknown strategy always gets the same one of the rules."""
-    rules = list(RULES.values())
-    rule = RULES.get(strategy, rules[sum(strategy.encode()) % len(rules)])
-    name = f"{strategy[:1].lower()}{strategy[1:]}"
-    return VariantDraft(
-        name=f"Rehearsal: {name}",
-        content=f"{content}\n\n{rule}",
-        rationale=_RATIONALE.format("a fixed rule was added"),
-    )
 
 
 def _scenario(situation: dict[str, str], subject: str, draws: random.Random) -> ScenarioAnswer:
