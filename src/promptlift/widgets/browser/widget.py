@@ -377,7 +377,7 @@ class ConversationBrowser(TreeWidget):
         return {
             "_tree": [h("div", keys, inside, keyboard=True)],
             "_filters": filters,
-            "_list": self._rows(self._places[first : first + PAGE_ROWS])
+            "_list": [self._row(int(place)) for place in self._places[first : first + PAGE_ROWS]]
             or [h("p.plw-soft.plw-none", "No conversations match. Clear the filters to see all.")],
             "_pages": self._page_buttons(first),
             "_shown": self._transcript(),
@@ -417,9 +417,6 @@ class ConversationBrowser(TreeWidget):
                 h("button", "Keys ", h("kbd", "?"), action="help", keys="?"),
             )
         ]
-
-    def _rows(self, places: NDArray[np.intp]) -> Nodes:
-        return [self._row(int(place)) for place in places]
 
     def _row(self, place: int) -> Node:
         row, said = self._catalogue.row(place), self._labels.of(self._catalogue.ids[place])
@@ -554,7 +551,8 @@ class ConversationBrowser(TreeWidget):
         return nodes(
             h("p", h("b", f"{len(self._catalogue):,} conversations"), self._counts()),
             found > _STATIC_ROWS and h("p.plw-soft", f"The first {_STATIC_ROWS} of {found:,}"),
-            self._rows(self._places[:_STATIC_ROWS]) or h("p", "No conversations match the filters."),
+            [self._row(int(place)) for place in self._places[:_STATIC_ROWS]]
+            or h("p", "No conversations match the filters."),
             title is not None and fold(title, self._transcript(static=True), opened=True),
             note and h("p.plw-soft", note),
             h("p.plw-soft", "To filter, read and label all of them, run this cell in a running notebook."),

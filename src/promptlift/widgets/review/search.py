@@ -67,7 +67,7 @@ def family(review: Review, chosen: str = "") -> Nodes:
             f"The search: family tree of {counted(len(members) - 1, 'candidate')}",
             h("p.plw-soft", _ABOUT),
             spent and h("p.plw-soft", spent),
-            headroom and headroom.text and h("p.plw-foreign", _line(headroom.text, 600)),
+            headroom and headroom.text and h("p.plw-foreign", one_line(headroom.text, 600)),
             h("ul.plw-family", members),
         )
     ]
@@ -112,10 +112,12 @@ def _member(
             len(parents) > 1
             and h("div.plw-foreign.plw-soft", f"merge of {_name(parents[0])} and {_name(parents[1])}"),
             [
-                h("div.plw-foreign", h(f"b.plw-{tone}", sign), _line(edit.symptom))
+                h("div.plw-foreign", h(f"b.plw-{tone}", sign), one_line(edit.symptom, _LINE))
                 for tone, sign, edit in changed
             ],
-            found is not None and found.reason and h("div.plw-foreign.plw-soft", _line(found.reason)),
+            found is not None
+            and found.reason
+            and h("div.plw-foreign.plw-soft", one_line(found.reason, _LINE)),
         ),
         key=one.id,
         member=one.id,
@@ -177,11 +179,11 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
         f"article.plw-edit{'' if on else '.plw-off'}",
         h(
             "div.plw-edit-head",
-            h("b.plw-foreign", _line(edit.symptom) or "No symptom was given"),
+            h("b.plw-foreign", one_line(edit.symptom, _LINE) or "No symptom was given"),
             badge(*_EDIT_STATES.get(state, (state, "plain"))),
             able and field("switched on" if on else "switched off", switch, "span.plw-switch-of"),
         ),
-        edit.cause and h("p.plw-foreign", h("span.plw-soft", "Why: "), _line(edit.cause)),
+        edit.cause and h("p.plw-foreign", h("span.plw-soft", "Why: "), one_line(edit.cause, _LINE)),
         h(
             "div.plw-change",
             h("span.plw-soft", _OPERATIONS.get(edit.operation or "", edit.operation or "")),
@@ -190,7 +192,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
         ),
         [_quotation(place) for place in edit.evidence],
         h("div.plw-words", _cells_in_words(edit)),
-        edit.reason and h("p.plw-foreign.plw-soft", _line(edit.reason)),
+        edit.reason and h("p.plw-foreign.plw-soft", one_line(edit.reason, _LINE)),
         key=edit.id,
         edit=edit.id,
     )
@@ -199,7 +201,7 @@ def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
 def _quotation(place: EditEvidence) -> Node:
     if place.conversation_id == DELETED:
         return h("blockquote", h("span.plw-soft", "in a conversation that was deleted"))
-    return quotation(_line(place.quote, _QUOTE), one_line(place.conversation_id or "", 80))
+    return quotation(one_line(place.quote, _QUOTE), one_line(place.conversation_id or "", 80))
 
 
 def _cells_in_words(edit: Edit) -> str:
@@ -242,7 +244,3 @@ def _kept(one: Variant) -> list[Edit]:
 
 def _name(one: Variant) -> str:
     return one_line(one.name or ("Original" if one.is_original else one.id), 120)
-
-
-def _line(text: str, most: int = _LINE) -> str:
-    return one_line(text, most)
