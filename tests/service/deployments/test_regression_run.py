@@ -44,6 +44,13 @@ def test_it_ends_once(world):
     assert world.kinds() == ["regression_test.completed"]
 
 
+def test_of_two_winners_in_their_tests_the_first_that_passes_ends_the_test_of_the_other(world):
+    first = world.optimization(TESTED)
+    second = world.optimization(TESTED, texts=(ORIGINAL, "Another winner."))
+    end(world, world.row(first), PASSED)
+    assert (world.states(first), world.states(second)) == (["live"], ["rejected"])
+
+
 @pytest.mark.parametrize("change", ["edit", "apply", "delete"])
 def test_whoever_changed_the_prompt_in_the_meantime_wins(world, change):
     optimization_id = world.optimization(TESTED)

@@ -91,6 +91,11 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
     assert "http/json" in refused.value.message
 
 
+def test_a_body_may_be_compressed():
+    assert decompress(gzip.compress(b"spans", mtime=0), "gzip") == b"spans"
+    assert decompress(b"spans", "") == decompress(b"spans", "identity") == b"spans"
+
+
 @pytest.mark.parametrize(
     ("raw", "encoding", "status"),
     [
