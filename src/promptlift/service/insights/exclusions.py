@@ -25,13 +25,13 @@ PHRASES_MAX: Final = 100
 PHRASE_LETTERS: Final = range(3, 101)
 
 _SPLIT: Final = re.compile(r"[,;\n\r.•]|\s[-*]\s|\b(?:and|or)\b", re.IGNORECASE)
-_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _NUMBER: Final = re.compile(r"\+?\d(?:[ ().-]{0,2}\d){6,24}")
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){10,30}\b")
 # Words in a phrase, and the patterns that they hide.
 _KINDS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
-    "email": (_EMAIL,),
-    "mail": (_EMAIL,),
+    "email": (EMAIL,),
+    "mail": (EMAIL,),
     "phone": (_NUMBER,),
     "telephone": (_NUMBER,),
     "card": (_NUMBER,),
@@ -40,10 +40,10 @@ _KINDS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
     "iban": (_IBAN,),
     "social security": (_NUMBER,),
     "ssn": (_NUMBER,),
-    "personal data": (_EMAIL, _NUMBER, _IBAN),
-    "personal information": (_EMAIL, _NUMBER, _IBAN),
-    "contact": (_EMAIL, _NUMBER),
-    "pii": (_EMAIL, _NUMBER, _IBAN),
+    "personal data": (EMAIL, _NUMBER, _IBAN),
+    "personal information": (EMAIL, _NUMBER, _IBAN),
+    "contact": (EMAIL, _NUMBER),
+    "pii": (EMAIL, _NUMBER, _IBAN),
 }
 
 

@@ -21,6 +21,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import limits
+from promptlift.service.insights.exclusions import EMAIL
 from promptlift.service.llm.hostile_text import storable_text
 
 if TYPE_CHECKING:
@@ -173,7 +174,6 @@ MOST: Final = 200
 QUOTED_CHARS: Final = range(3, 201)
 
 _ADDRESS: Final = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`\])}]+", re.IGNORECASE)
-_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _UNITS: Final = (
     "%|percent|points?|seconds?|secs?|minutes?|mins?|hours?|hrs?|(?:business |working |calendar )?days?|weeks?|months?|"
     "quarters?|years?|words?|sentences?|paragraphs?|characters?|chars?|lines?|bullets?|items?|options?|questions?|"
@@ -247,7 +247,7 @@ def find_constraints(original: str) -> Constraints:
     """Find what a rewrite must keep, in the order of the text, without duplicates, at most ``MOST`` of a kind."""
     addresses = [found.rstrip(".,;:!?") for found in _ADDRESS.findall(original)]
     return Constraints(
-        literals=_once((*addresses, *_EMAIL.findall(original))),
+        literals=_once((*addresses, *EMAIL.findall(original))),
         quantities=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
         quoted=_once(_quoted(original)),
         rules=_once(

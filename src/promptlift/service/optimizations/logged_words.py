@@ -26,6 +26,7 @@ import numpy as np
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.exclusions import EMAIL
 from promptlift.service.optimizations.checks import listed
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ MOST_CHARS: Final = 64_000_000
 _SHOWN_WORDS: Final = 12
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 _APOSTROPHES: Final = "\u2019\u2018\u02bc`"
-_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _LINK: Final = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`\])}]{1,2000}", re.IGNORECASE)
 # Digits, or letters and digits, in one piece: 48213, 14:30, 0171-2223334, A1B-22, INV/2026/07.
 _NUMBER: Final = re.compile(r"(?<![\w])[+#]?\w+(?:[-./:,]\w+)*")
@@ -57,7 +57,7 @@ _CALENDAR: Final = frozenset(
         "i i'm i'll i've i'd ok"
     )
 )
-_MASKS: Final = ((_LINK, "(link)"), (_EMAIL, "(e-mail)"), (_NUMBER, "(number)"), (_CAPITAL, "(name)"))
+_MASKS: Final = ((_LINK, "(link)"), (EMAIL, "(e-mail)"), (_NUMBER, "(number)"), (_CAPITAL, "(name)"))
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n\r…•*#>|")
 # Text in quotation marks or brackets may begin like a sentence: a capital there does not make a name.
 _OPENINGS: Final = frozenset('"“”„()[]{}-–—')
@@ -131,7 +131,7 @@ class LoggedWords:
     def _learn(self, text: str) -> None:
         self._particulars.update(_particulars(text))
         # A name in an address is in lower case, but still a name.
-        text = _EMAIL.sub(" ", _LINK.sub(" ", text)) if "@" in text or "://" in text else text
+        text = EMAIL.sub(" ", _LINK.sub(" ", text)) if "@" in text or "://" in text else text
         words = _WORD.findall(_plain(text))
         self._ordinary.update(word for word in set(words) if word.islower())
         small = text.casefold()
@@ -247,7 +247,7 @@ def _is_number(found: str) -> bool:
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
     """Yield addresses, numbers and codes of a text: the normalized form, and the form as written."""
-    for pattern, signs in ((_LINK, ("://", "www.", "WWW.")), (_EMAIL, ("@",))):
+    for pattern, signs in ((_LINK, ("://", "www.", "WWW.")), (EMAIL, ("@",))):
         if any(sign in text for sign in signs):
             for found in pattern.findall(text):
                 yield _key(found), found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -32,7 +33,7 @@ from promptlift.service.search.pool import Child
 from promptlift.service.store import conversations, optimizations, simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from promptlift.service.optimizations.run import OptimizationRun
     from promptlift.service.search.pool import Search, Write
@@ -101,7 +102,6 @@ class Reflection:
         self._run = run
         self._row = run.row
         self._exclusions = read_exclusions(run.exclusions)
-        self._logged: list[Seen] | None = None
 
     def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> WrittenEdits:
         """Write the candidates of a step: a chain, in which each has the edits of the previous one and its own.
@@ -120,7 +120,7 @@ class Reflection:
             screened = simulations.outcomes(connection, self._row.id, stage="screen")
             simulated = LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
         seen = [
-            *self._logged_ones(),
+            *self._logged,
             *(self._seen_of(one) for one in screened if one.task_completed is not None),
         ]
         said = [self._run.said, simulated]
@@ -245,21 +245,23 @@ class Reflection:
 
     # Conversations to show
 
-    def _logged_ones(self) -> list[Seen]:
-        if self._logged is None:
-            row = self._row
-            with self._run.database.read() as connection:
-                found = optimizations.judged(connection, row.account_id, row.prompt_id, before=row.created_at)
-                # The judge did not decide whether they met targets.
-                missed = self._run.terms.goal.of_completion
-                self._logged = [
-                    Seen(one.id, bool(one.task_completed), self._named(one.issues), missed=missed)
-                    for one in found
-                ]
-        return self._logged
-
-    def _named(self, titles: Iterable[str]) -> tuple[str, ...]:
-        return tuple(title for title in titles if not self._exclusions.found_in(title))
+    @cached_property
+    def _logged(self) -> list[Seen]:
+        row = self._row
+        with self._run.database.read() as connection:
+            found = optimizations.judged(connection, row.account_id, row.prompt_id, before=row.created_at)
+        # The judge did not decide whether they met targets.
+        missed = self._run.terms.goal.of_completion
+        hidden = self._exclusions.found_in
+        return [
+            Seen(
+                one.id,
+                bool(one.task_completed),
+                tuple(title for title in one.issues if not hidden(title)),
+                missed=missed,
+            )
+            for one in found
+        ]
 
     def _seen_of(self, row: SimulationRow) -> Seen:
         """Return a simulated conversation in the form in which it may be shown."""

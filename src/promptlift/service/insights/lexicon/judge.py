@@ -186,10 +186,10 @@ class LexiconJudge:
     - *sentiment*: VADER's compound score of every user turn, averaged; the weight grows evenly from 1 for the first
       turn to 3 for the last. Positive from 0.05, negative to -0.05, the bounds of VADER's authors.
     - *completion*: points for statements at the end (thanks, "that works", a reported success, an inability,
-      a handover, an unanswered message, an error of a tool), see ``completion.POINTS``.
+      a handover, an unanswered message, an error of a tool), see ``POINTS``.
     - *quality*: 60 times the completion score, 25 times the sentiment moved to 0..1, and 15 less 15 times the
       issues' weight (high 1, medium 0.5, low 0.2, together at most 1).
-    - *topics*, *issues*, *summary*: fixed lists and quotations, see the modules with these names.
+    - *topics*, *issues*, *summary*: fixed lists and quotations.
 
     It reads English only, and only what people write: it cannot see whether the right thing was done. At most
     4,000 characters of a message (its start and its end), 48,000 characters and 240 messages of a

@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.judge import FailingStep, Steps
 from promptlift.service.insights.lexicon import phrases
-from promptlift.service.insights.lexicon.signals import clearest, holds, is_error, says_again, unanswered
+from promptlift.service.insights.lexicon.signals import (
+    RESULT,
+    clearest,
+    holds,
+    is_error,
+    says_again,
+    unanswered,
+)
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
@@ -41,7 +48,6 @@ TOOL_CHARS: Final = 60
 
 _CALL: Final = re.compile(r"\[tool call\]\s*([^\s({\[]{1,200})")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|\n")
-_RESULT: Final = "[tool result]"
 _HAND_OVER_TOOL: Final = re.compile(r"transfer_to|hand_?(?:off|over)|escalat|to_human", re.IGNORECASE)
 _Wanted = tuple[tuple[str, tuple[str, ...]], ...]
 # Signs in a user's reactions; the first message is the request, not a reaction.
@@ -75,11 +81,12 @@ def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
     """Find the steps of a conversation, and the failed step unless its task was completed."""
     if not turns:
         return Steps(())
-    steps = _steps(turns)
+    tools = _tools(turns)
+    steps = _steps(turns, tools)
     reached = tuple(dict.fromkeys(steps))
     if completed:
         return Steps(reached)
-    signs = sorted(_signs(turns), key=lambda sign: sign.place)
+    signs = sorted((*_tool_signs(turns, tools), *_signs(turns)), key=lambda sign: sign.place)
     open_signs = [sign for sign in signs if not sign.mended]
     first = (
         open_signs[0] if open_signs else signs[-1] if signs else _Sign(len(turns) - 1, NO_SIGN, mended=False)
@@ -96,11 +103,10 @@ def _quote(turn: JudgedTurn, phrase: str) -> str:
     return shorten_middle(" ".join(shown.split()), QUOTE_CHARS)
 
 
-def _steps(turns: Sequence[JudgedTurn]) -> list[str]:
+def _steps(turns: Sequence[JudgedTurn], tools: dict[int, str]) -> list[str]:
     """Return the step of each turn."""
     last_user = max((place for place, turn in enumerate(turns) if turn.speaker == "user"), default=-1)
     many = sum(turn.speaker == "user" for turn in turns) > 1
-    tools = _tools(turns)
     found: list[str] = []
     step, asked, called, answered = OPENING, False, False, False
     for place, turn in enumerate(turns):
@@ -135,7 +141,7 @@ def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
         if call is not None:
             last = f"{TOOL}{call[1][:TOOL_CHARS]}"
             waiting.append(last)
-        elif turn.text.startswith(_RESULT):
+        elif turn.text.startswith(RESULT):
             last = waiting.pop(0) if waiting else last
         elif not waiting and not is_error(turn):
             continue
@@ -144,7 +150,6 @@ def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
 
 
 def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
-    yield from _tool_signs(turns)
     users: list[JudgedTurn] = []
     last_success = _last_success(turns)
     for place, turn in enumerate(turns):
@@ -166,11 +171,10 @@ def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
         yield _Sign(last, "unanswered", mended=False)
 
 
-def _tool_signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
-    tools = _tools(turns)
+def _tool_signs(turns: Sequence[JudgedTurn], tools: dict[int, str]) -> Iterator[_Sign]:
     for place, step in tools.items():
         turn = turns[place]
-        if _HAND_OVER_TOOL.search(step) and not turn.text.startswith(_RESULT):
+        if _HAND_OVER_TOOL.search(step) and not turn.text.startswith(RESULT):
             yield _Sign(place, "hand_over", mended=False)
         elif is_error(turn):
             yield _Sign(place, "tool_error", mended=_works_later(turns, tools, place))
@@ -191,7 +195,7 @@ def _works_later(turns: Sequence[JudgedTurn], tools: dict[int, str], place: int)
     return any(
         later > place
         and _family(step) == _family(tools[place])
-        and turns[later].text.startswith(_RESULT)
+        and turns[later].text.startswith(RESULT)
         and not is_error(turns[later])
         for later, step in tools.items()
     )
