@@ -91,7 +91,7 @@ def _answer(received: Received, kind: str) -> Response:
         return answer({"partialSuccess": told} if received.problem else {})
     partial = b""
     if received.problem:
-        partial = _field(1, _varint(received.rejected)) + _text(2, received.problem)
+        partial = _tag(1, 0) + _varint(received.rejected) + _text(2, received.problem)
         partial = _tag(1, 2) + _varint(len(partial)) + partial
     return Response(partial, media_type=PROTOBUF)
 
@@ -109,10 +109,6 @@ def _refusal(refusal: ApiException, kind: str) -> Response:
 
 def _tag(number: int, wire_type: int) -> bytes:
     return _varint(number << 3 | wire_type)
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _tag(number, 0) + content
 
 
 def _text(number: int, text: str) -> bytes:

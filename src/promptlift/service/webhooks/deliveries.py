@@ -197,16 +197,13 @@ class Sender:
             attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
             if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():
                 break
-            if not self._is_mine(webhook, worker):
-                break
+            with self._database.read() as connection:
+                if webhooks.of_worker(connection, webhook.id, worker) is None:
+                    break
         with self._database.write() as connection:
             self._locked(connection, webhook, worker)
             self._record(connection, attempts)
         return len(attempts)
-
-    def _is_mine(self, webhook: WebhookRow, worker: str) -> bool:
-        with self._database.read() as connection:
-            return webhooks.of_worker(connection, webhook.id, worker) is not None
 
     @staticmethod
     def _record(connection: Connection, attempts: Sequence[tuple[DeliveryRow, Attempt, int]]) -> None:
