@@ -67,7 +67,7 @@ def test_the_branch_that_was_shown_is_the_conversation(written, said):
         "mapping[] (abandoned branches)": 2,
         "is_archived": 1,
     }
-    assert reading.notes == ["Conversations with abandoned branches, which are not imported: 1."]
+    assert reading.notes == []
 
 
 def test_broken_trees_are_problems_and_the_rest_goes_in(written):

@@ -166,7 +166,7 @@ def test_log_records_in_another_file_are_what_the_spans_say(written, said, form,
     # The same content is not imported twice.
     other = transcripts.read(files[1], beside=files)
     assert (other.format, other.conversations, other.problems) == ("otlp", [], [])
-    assert "is in the conversations of the file with their spans" in other.notes[0]
+    assert other.notes == [f"Its records are read together with those of {files[0]}."]
 
 
 def test_log_records_in_the_same_file_come_before_or_after_the_spans(written, said):

@@ -192,8 +192,8 @@ def test_the_column_of_the_conversation_is_guessed_from_its_blocks(written, colu
     reading = transcripts.read(written("a.jsonl", table(column, shop="north", day=1)))
     assert [one.source_id for one in reading.conversations] == ["a", "b", "c"]
     (note,) = reading.notes
-    assert note.startswith(f"The column {column} tells the conversations apart: its values repeat")
-    assert note.endswith("If another does: --column conversation=NAME")
+    assert note.startswith(f"The conversations are told apart by the column {column}, whose values repeat")
+    assert note.endswith("To use another: --column conversation=NAME")
     # One that is given is not doubted.
     reading = transcripts.read(written("a.jsonl", table(column)), columns={"conversation": "role"})
     assert [one.source_id for one in reading.conversations] == ["user", "assistant"]

@@ -127,3 +127,28 @@ def test_a_batch_of_spans_larger_than_the_longest_record_is_read_in_pieces(tmp_p
     assert path.stat().st_size > 17 * MB
     reading = transcripts.read(path)
     assert (reading.format, len(reading.conversations), reading.problems) == ("otlp", 200, [])
+
+
+def test_a_session_that_continues_on_the_next_page_is_one_conversation(written, said):
+    """Every call repeats what was said before, and costs something of its own."""
+    times = {"startTime": "2026-01-05T10:01:00Z", "endTime": "2026-01-05T10:01:04Z"}
+    longer = [*CHAT, {"role": "user", "content": "Thanks"}]
+    second = observation(2, sessionId="s", input=longer, output="Bye", **times)
+    pages = [
+        written("page-0.json", {"data": [observation(1, sessionId="s")]}),
+        written("page-1.json", {"data": [second]}),
+        written("page-2.jsonl", [{"data": [observation(3)]}, 7]),
+    ]
+    for files in (pages, [pages[1], pages[0], pages[2]]):
+        reading, *others = [transcripts.read(file, beside=files) for file in files]
+        found = reading.conversations[0]
+        answers = [("assistant", "Hello"), ("user", "Thanks"), ("assistant", "Bye")]
+        assert said(found) == [("user", "Hi"), *answers]
+        assert (found.source_id, found.cost, found.input_tokens, found.latency_ms) == ("s", 0.5, 20, 3000.0)
+        assert (found.file, found.line, reading.model_calls) == (str(pages[1]), 1, 3)
+        assert [str(problem) for problem in reading.problems] == [
+            f"{pages[2]}:2: the record is not an object"
+        ]
+        for other in others:
+            assert (other.format, other.conversations, other.problems) == ("langfuse", [], [])
+            assert other.notes == [f"Its records are read together with those of {files[0]}."]

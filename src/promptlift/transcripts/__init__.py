@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.boundary import reason
+from promptlift.schema.boundary import Boundary, reason
 from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
@@ -131,6 +131,17 @@ _READERS_OF_FILES: Final[dict[str, Callable[[Iterable[Record], Collector], None]
     "gemini": read_gemini,
     "inspect": read_inspect,
 }
+# Of these, those whose ids are unique: their records may be spread over several files too, such as pages of an API.
+_TRACES: Final = (
+    "langfuse",
+    "langsmith",
+    "phoenix",
+    "otlp",
+    "mlflow",
+    "weave",
+    "helicone",
+    "openai-responses",
+)
 _READERS: Final = frozenset({"rows", *_READERS_OF_RECORDS, *_READERS_OF_FILES})
 _LOOKED_AT: Final = 50
 _WHOLE_FILE_BYTES: Final = 2 * 1024**3
@@ -180,8 +191,9 @@ def read(
     roles
         Meaning of unknown roles in the file: ``{"Visitor": "user"}``.
     beside
-        Other files of the same export. Some tools split related data: OpenTelemetry spans and the log records
-        with their content, requests of a batch and its answers. An `OtherFiles` is read once for many calls.
+        Other files of the same export. Traces that continue in another file (pages of an API, spans and the log
+        records with their content) are read with the first of the files; requests of a batch and its answers may be
+        in two. An `OtherFiles` is read once for many calls.
 
     Returns
     -------
@@ -259,7 +271,9 @@ def _read(
 ) -> Iterator[Reading]:
     """Yield parts of a file whenever they are full, and finally the rest with the problems and notes of all."""
     file = Path(path)
-    others = beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside])
+    others = beside if isinstance(beside, OtherFiles) else OtherFiles(beside)
+    if file not in others.files:
+        others = OtherFiles([file, *others.files])
     collector = Collector(
         str(path), _max_chars(file), columns=check_columns(columns), roles=check_roles(roles), others=others
     )
@@ -270,24 +284,27 @@ def _read(
         return
     found = ""
     try:
-        for found in _read_file(file, read_head(file), collector, wanted):
+        for found in _read_file(file, collector, wanted):
             if in_parts and collector.is_full:
                 yield collector.part(found)
-    except TooMuchError as error:
-        collector.problem(None, str(error))
     except FileNotFoundError as error:
         raise TranscriptError(f"There is no file {path}") from error
     except PermissionError as error:
         raise TranscriptError(f"The file {path} may not be read") from error
-    except UnicodeDecodeError as error:
-        collector.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
-    except (EOFError, zlib.error, BadGzipFile) as error:
-        collector.problem(
-            None, f"the compressed data is damaged or ends early ({error}); compress the file again"
-        )
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
-        collector.problem(None, f"the file {reason(error)}")
+        collector.problem(None, _explained(error))
     yield collector.finish(wanted or found)
+
+
+def _explained(error: Exception) -> str:
+    """Return why the rest of a file is not read."""
+    if isinstance(error, TooMuchError):
+        return str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"not valid {error.encoding} ({error.reason}); save the file as UTF-8"
+    if isinstance(error, EOFError | zlib.error | BadGzipFile):
+        return f"the compressed data is damaged or ends early ({error}); compress the file again"
+    return f"the file {reason(error)}"
 
 
 def _max_chars(file: Path) -> float:
@@ -303,34 +320,50 @@ def _max_chars(file: Path) -> float:
         return math.inf  # opening it reports the problem
 
 
-def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> Iterator[str]:
+def _read_file(file: Path, collector: Collector, wanted: str | None) -> Iterator[str]:
     """Read a file by its content, and yield the name of the format whenever conversations were added, and at the end."""
-    if head.startswith(PARQUET_MAGIC):
-        yield from _read_records(lambda: parquet_records(file), file, collector, wanted)
-        return
-    if is_archive(file):
-        yield from _read_records(lambda: archive_records(file), file, collector, wanted)
+    head = read_head(file)
+    records = _records(file, head, wanted, collector.drop)
+    if records is not None:
+        yield from _read_records(records, file, collector, wanted)
         return
     encoding = encoding_of(head)
     text = head.decode(encoding, "replace").lstrip("\ufeff")
     refusal = _refusal(head, text, encoding)
     if refusal is not None:
         collector.problem(None, refusal)
-        return
-    separator = separator_of(text) or (widest_separator(text) if wanted == "rows" else None)
-    if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
+    elif wanted == "plain" or (wanted is None and looks_plain(text)):
         _read_plain_file(file, encoding, collector)
         yield "plain"
-    elif text.lstrip(" \t\r\n")[0] in "{[":
-        layout = log_records if begins_log(text) else partial(json_records, drop=collector.drop)
-        yield from _read_records(lambda: _opened(file, encoding, layout), file, collector, wanted)
-    elif separator is not None:
-        layout = partial(csv_records, separator=separator)
-        yield from _read_records(lambda: _opened(file, encoding, layout), file, collector, wanted)
     elif wanted is not None:
         collector.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
     else:
         collector.problem(None, refuse_text(text))
+
+
+def _records(
+    file: Path, head: bytes, wanted: str | None, drop: Callable[[str], object]
+) -> Iterator[Record] | None:
+    """Return the records of a file by the layout of its beginning; ``None`` if it has none."""
+    if head.startswith(PARQUET_MAGIC):
+        return _few(parquet_records(file), file)
+    if is_archive(file):
+        return _few(archive_records(file), file)
+    encoding = encoding_of(head)
+    text = head.decode(encoding, "replace").lstrip("\ufeff")
+    if wanted == "plain" or _refusal(head, text, encoding) is not None:
+        return None
+    separator = separator_of(text) or (widest_separator(text) if wanted == "rows" else None)
+    layout: Callable[[TextIO], Iterator[Record]]
+    if wanted is None and separator is None and looks_plain(text):
+        return None
+    if text.lstrip(" \t\r\n")[0] in "{[":
+        layout = log_records if begins_log(text) else partial(json_records, drop=drop)
+    elif separator is not None:
+        layout = partial(csv_records, separator=separator)
+    else:
+        return None
+    return _few(_opened(file, encoding, layout), file)
 
 
 def _opened(file: Path, encoding: str, layout: Callable[[TextIO], Iterator[Record]]) -> Iterator[Record]:
@@ -358,11 +391,9 @@ def _refusal(head: bytes, text: str, encoding: str) -> str | None:
 
 
 def _read_records(
-    opened: Callable[[], Iterator[Record]], file: Path, collector: Collector, wanted: str | None
+    records: Iterator[Record], file: Path, collector: Collector, wanted: str | None
 ) -> Iterator[str]:
     """Read records, and yield the name of the format whenever conversations were added, and at the end."""
-    most = max(_RECORDS_FREELY, _RECORDS_A_BYTE * file.stat().st_size)
-    records = _few(opened(), most)
     first = list(itertools.islice(records, _LOOKED_AT))
     found = wanted if wanted in _READERS else _recognised(first, collector)
     if found is None:
@@ -381,11 +412,45 @@ def _read_records(
     elif file.stat().st_size > _WHOLE_FILE_BYTES:
         collector.problem(None, _TOO_LARGE)
     else:
-        _READERS_OF_FILES[found](records, collector)
+        pages = _pages(file, found, collector, wanted)
+        if pages[0] == file:
+            following = [(page, _following(page, collector, wanted)) for page in pages[1:]]
+            of_each = (
+                collector.within(str(page), of_page)
+                for page, of_page in [(collector.file, records), *following]
+            )
+            _READERS_OF_FILES[found](itertools.chain.from_iterable(of_each), collector)
+        else:
+            collector.note(f"Its records are read together with those of {pages[0]}.")
     yield found
 
 
-def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
+def _pages(file: Path, found: str, collector: Collector, wanted: str | None) -> list[Path]:
+    """Return the files of the import that have traces of one format, which may continue from one file to the next."""
+    others = collector.others
+    if others is None or found not in _TRACES:
+        return [file]
+    others.formats[file] = found
+    for other in others.files:
+        if other not in others.formats:
+            others.formats[other] = None
+            with Boundary(lambda _: None):  # reported when the file itself is read
+                records = _records(other, read_head(other), wanted, lambda _: None) or iter(())
+                first = [record.value for record in itertools.islice(records, _LOOKED_AT)]
+                others.formats[other] = format_of(first) if wanted is None else wanted
+    pages = [other for other in others.files if others.formats[other] == found]
+    return pages if sum(page.stat().st_size for page in pages) <= _WHOLE_FILE_BYTES else [file]
+
+
+def _following(file: Path, collector: Collector, wanted: str | None) -> Iterator[Record]:
+    """Yield the records of a further file; what is wrong with it is its own problem."""
+    try:
+        yield from _records(file, read_head(file), wanted, collector.drop) or ()
+    except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
+        yield Record(1, fault=_explained(error))
+
+
+def _few(records: Iterator[Record], file: Path) -> Iterator[Record]:
     """Yield records, unless there are more than any export has in this many bytes.
 
     Raises
@@ -393,7 +458,7 @@ def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
     TooMuchError
         If there are.
     """
-    yield from itertools.islice(records, most)
+    yield from itertools.islice(records, max(_RECORDS_FREELY, _RECORDS_A_BYTE * file.stat().st_size))
     if next(records, None) is not None:
         raise TooMuchError
 

@@ -19,16 +19,24 @@ _Index = TypeVar("_Index")
 
 
 class OtherFiles:
-    """Files that are imported together. Their index is cached from one file to the next.
+    """Files that are imported together. What is known of them is cached from one file to the next.
 
     Parameters
     ----------
     files
         All files of the import.
+
+    Attributes
+    ----------
+    files
+        The same, as paths.
+    formats
+        Formats of those that were looked at.
     """
 
     def __init__(self, files: Iterable[str | os.PathLike[str]] = ()) -> None:
-        self._files = [Path(file) for file in files]
+        self.files = [Path(file) for file in files]
+        self.formats: dict[Path, str | None] = {}
         self._found: dict[str, Any] = {}
 
     def index(
@@ -51,7 +59,7 @@ class OtherFiles:
         """
         if name not in self._found:
             self._found[name] = empty()
-            for file in self._files if len(self._files) > 1 else ():
+            for file in self.files if len(self.files) > 1 else ():
                 with Boundary(_reported_there):
                     for value in _records_of(file, wanted):
                         with Boundary(_reported_there):

@@ -46,7 +46,6 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     abandoned = sum(_is_said(mapping[name]) for name in mapping.keys() - path.keys())
     if abandoned:
         collector.drop("mapping[] (abandoned branches)", abandoned)
-        collector.tally("Conversations with abandoned branches, which are not imported: {}.")
     models = Counter(turn.model for turn in turns if turn.model)
     default = value.get("default_model_slug")
     start = value.get("create_time")

@@ -8,7 +8,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 
-_Index = TypeVar("_Index")
 _SEVERAL: Final = (
     "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
 )
@@ -123,7 +122,10 @@ class Collector:
         others: OtherFiles | None = None,
     ) -> None:
         self.file = file
-        self._others = others
+        self.others = others
+        # The files that are read together, each with the number of records before it.
+        self._files: list[tuple[int, str]] = []
+        self._records = 0
         self.columns = columns or {}
         self.roles = roles or {}
         self._chars_left = max_chars
@@ -162,7 +164,7 @@ class Collector:
     def problem(self, line: int | None, message: str) -> None:
         """Record something that cannot be read."""
         if len(self._reading.problems) < _PROBLEMS:
-            self._reading.problems.append(Problem(self.file, line, message))
+            self._reading.problems.append(Problem(*self._place(line), message))
         else:
             self._unlisted += 1
 
@@ -246,15 +248,20 @@ class Collector:
             return None
         return int(number) if number.is_integer() else number
 
-    def beside(
-        self,
-        name: str,
-        wanted: Callable[[dict[str, Any]], bool],
-        empty: Callable[[], _Index],
-        add: Callable[[_Index, dict[str, Any]], object],
-    ) -> _Index:
-        """Return the index of the other files of the import, as `OtherFiles.index` does."""
-        return empty() if self._others is None else self._others.index(name, wanted, empty, add)
+    def within(self, file: str, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records of one of several files, with numbers of their own."""
+        before = self._records
+        self._files.append((before, file))
+        for record in records:
+            self._records = before + record.line
+            yield record._replace(line=self._records)
+
+    def _place(self, line: int | None) -> tuple[str, int | None]:
+        """Return the file and the line of a record."""
+        for before, file in reversed(self._files):
+            if line is not None and line > before:
+                return file, line - before
+        return self.file, line
 
     def count_model_calls(self, count: int) -> None:
         """Count the model calls from which conversations are assembled."""
@@ -283,6 +290,7 @@ class Collector:
         # If no message contains a tool call, a trace may still have recorded tool runs.
         tool_calls = count_tool_calls(conversation.messages) or usage.tool_calls
         source_id = scalar_text(conversation.source_id)
+        file, line = self._place(conversation.line)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
         again = self._times_seen(digest)
@@ -292,8 +300,8 @@ class Collector:
             status=self._status(conversation.status),
             llm_model=scalar_text(conversation.llm_model),
             company_name=scalar_text(conversation.company_name),
-            file=self.file,
-            line=conversation.line,
+            file=file,
+            line=line,
             key=scalar_text(conversation.key),
             fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
             prompt_name=scalar_text(conversation.prompt_name),

@@ -27,7 +27,6 @@ _READ: Final = frozenset(
 _ANSWER_READ: Final = frozenset(
     {"candidates", "usageMetadata", "usage_metadata", "modelVersion", "model_version", *_READ}
 )
-_FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_contents(value: dict[str, Any]) -> bool:
@@ -52,7 +51,9 @@ def read_gemini(records: Iterable[Record], collector: Collector) -> None:
             _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
             pair.update({name: one for name, one in value.items() if one is not None})
     split = any("request" not in pair or "response" not in pair for _, pair in pairs.values())
-    beside = collector.beside("gemini", is_contents, dict, _add_by_key) if split else {}
+    beside = (
+        collector.others.index("gemini", is_contents, dict, _add_by_key) if split and collector.others else {}
+    )
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})
         if "response" in pair and not _asked(pair) and _asked(other):
@@ -87,7 +88,6 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
     if is_something(value.get("error")) or (
         is_something(value.get("status")) and "candidates" not in answered
     ):
-        collector.tally(_FAILED)
         collector.drop("requests that failed")
         return None
     collector.drop_unknown(value, _READ)

@@ -65,7 +65,9 @@ def json_records(
     whole = not first.whole or (not follows and opening == "[")
     if not whole and _decode(first).fault is not None:
         whole = (
-            not follows or opening == "[" or (_ends_early(first.text) and _decode(second).fault is not None)
+            not follows
+            or opening == "["
+            or (second is not None and _ends_early(first.text) and _decode(second).fault is not None)
         )
     if whole:
         # The layout is known now; put the two lines back in front of the rest.
@@ -138,8 +140,9 @@ def _members(window: _Window, listed: str | None, *, of_page: bool = False) -> I
             )
             return
         opening = window.skip_char()
+        members: Iterator[tuple[str, Record]]
         if opening == "[" and (of_page or name.value == listed):
-            members = ((name.value, record) for record in _elements(window))
+            members = ((name.value, one) for one in _elements(window))
         elif (record := window.decoded()) is None and opening == "{" and of_page:
             members = _members(window, listed, of_page=True)
         else:

@@ -34,11 +34,14 @@ _CALL: Final = CallFields(
     started=("start_time", "startTime", "timestamp"),
     ended=("end_time", "endTime"),
     model=("provided_model_name", "providedModelName", "model"),
-    input_tokens=tuple(f"{one}.{name}" for one in _USAGES for name in ("input", "promptTokens")),
-    output_tokens=tuple(f"{one}.{name}" for one in _USAGES for name in ("output", "completionTokens")),
+    input_tokens=("inputUsage", *(f"{one}.{name}" for one in _USAGES for name in ("input", "promptTokens"))),
+    output_tokens=(
+        "outputUsage",
+        *(f"{one}.{name}" for one in _USAGES for name in ("output", "completionTokens")),
+    ),
     cost=(
         *("total_cost", "totalCost", "calculated_total_cost", "calculatedTotalCost"),
-        *("cost_details.total", "costDetails.total"),
+        *("cost_details.total", "costDetails.total", "usage.totalCost"),
     ),
     prompt_name=("prompt_name", "promptName"),
     prompt_version=("prompt_version", "promptVersion"),
@@ -117,6 +120,8 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         _CALL.drop_others(record, collector)
     else:
         collector.drop(f"records of type {kind}")
+        if kind == "TRACE":
+            collector.drop_unknown(record, _RUN.names)
         if kind in _TOOLS:
             return Step(first(record, _CALL.trace), failed=str(record.get("level")).upper() == "ERROR")
         is_inner = is_something(first(record, ("parent_observation_id", "parentObservationId")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
@@ -34,6 +35,9 @@ _READ: Final = frozenset(
         *("session.id", *_MODELS),
     }
 )
+_TRACE_READ: Final = frozenset(
+    {*_IDS, *_METADATA, "info", "data", "trace", "spans", "request", "response", "tags", "assessments"}
+)
 _AT: Final = ("_unix_nano", "_ns", "")
 # Of a span with its attributes, or of a trace without spans.
 _SPAN: Final = CallFields(
@@ -64,10 +68,10 @@ def is_trace(value: dict[str, Any]) -> bool:
 
 def read_mlflow(records: Iterable[Record], collector: Collector) -> None:
     """Read traces: the model calls of one session, or of one trace, are one conversation."""
-    read_traces(collector.expanded(records, _spans_of), collector, _call)
+    read_traces(collector.expanded(records, partial(_spans_of, collector=collector)), collector, _call)
 
 
-def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
+def _spans_of(value: Any, collector: Collector) -> Iterator[dict[str, Any]]:
     """Yield the spans of a trace, each with the facts of the trace; a trace without spans by itself."""
     if not isinstance(value, dict):
         raise Unreadable("the trace is not an object")
@@ -77,7 +81,10 @@ def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
     spans = decoded(data.get("spans"))
     spans = [decoded(span) for span in spans] if isinstance(spans, list) else []
     spans = [_with_attributes(span) for span in spans if isinstance(span, dict)]
-    facts = _facts(inside(trace, "info") or trace, spans)
+    info = inside(trace, "info")
+    collector.drop_unknown(trace, _TRACE_READ)
+    collector.drop_unknown(info, _TRACE_READ, prefix="info.")
+    facts = _facts(info or trace, spans)
     for span in spans:
         yield {**span, "of_trace": facts}
     if not spans and is_something(data.get("response")):

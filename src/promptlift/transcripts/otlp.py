@@ -8,7 +8,7 @@ alone, with less information about each call.
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -73,7 +73,6 @@ _NO_CONTENT: Final = (
     "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only) and export again, or import the log records together "
     "with the spans."
 )
-_BESIDE: Final = "The content of these log records is in the conversations of the file with their spans."
 
 
 def is_spans(value: dict[str, Any]) -> bool:
@@ -100,12 +99,9 @@ def read_otlp(records: Iterable[Record], collector: Collector) -> None:
     if own.others:
         collector.drop("log records of other events", own.others)
     if silent or own.logged:
-        beside = collector.beside("otlp", is_spans, _Content, _Content.add_all)
-        _add_with_logs(silent, {**beside.logged, **own.logged}, sessions, collector)
-        if any(key in beside.spans and key not in own.spans for key in own.logged):
-            collector.note(_BESIDE)
+        _add_with_logs(silent, own.logged, sessions, collector)
         for key in own.logged:
-            if key not in own.spans and key not in beside.spans:
+            if key not in own.spans:
                 with collector.boundary(own.lines[key]):
                     sessions.take(_of_logs(key, own.logged[key], collector), own.lines[key])
     add_sessions(sessions, collector)
@@ -113,7 +109,7 @@ def read_otlp(records: Iterable[Record], collector: Collector) -> None:
 
 @dataclass(slots=True)
 class _Content:
-    """Data of a file for other files: log records by span, and which spans are model calls."""
+    """Log records by span, and which spans are model calls."""
 
     logged: defaultdict[_SpanKey, list[LogRecord]] = field(default_factory=lambda: defaultdict(list))
     spans: set[_SpanKey] = field(default_factory=set)
@@ -136,10 +132,6 @@ class _Content:
             key = record.trace_id, record.span_id
             self.logged[key].append(record)
             self.lines.setdefault(key, line)
-
-    def add_all(self, value: dict[str, Any]) -> None:
-        """Add the content of a record from another file; its problems are reported when that file is read."""
-        deque(self.add(value, 0, lambda _: None), maxlen=0)
 
 
 def _take(span: Span, line: int, sessions: Sessions, collector: Collector) -> bool:

@@ -25,7 +25,6 @@ _BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url"
 
 
 _MOST_HISTORY: Final = 2 * MESSAGES
-_FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_responses(asked: Any, answered: Any = None) -> bool:
@@ -153,7 +152,11 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
             name, side = str(value.get("custom_id")), _side(value)
             pairs.setdefault(name, (line, {}))[1].update(side)
     split = any("asked" not in pair or "answered" not in pair for _, pair in pairs.values())
-    beside = collector.beside("openai-batch", is_batch, dict, _add_side) if split else {}
+    beside = (
+        collector.others.index("openai-batch", is_batch, dict, _add_side)
+        if split and collector.others
+        else {}
+    )
     sessions = Sessions()
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})
@@ -166,7 +169,6 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
                 f"the answer {name!r} has no request; import the input file of the batch together with its output",
             )
         elif known.get("failed") and not is_something(known.get("answered")):
-            collector.tally(_FAILED)
             collector.drop("requests that failed")
         else:
             with collector.boundary(line):

@@ -92,7 +92,7 @@ _METADATA: Final = ("userId", "sessionId", "channel", "language")
 _USAGE: Final = ("input_tokens", "cost", "latency")
 _OF_CONVERSATION: Final = ("model", "status", "company", "start", "title", *_USAGE, *_METADATA)
 _GUESSED: Final = (
-    "The column {0} tells the conversations apart: its values repeat in consecutive rows. If another does: "
+    "The conversations are told apart by the column {}, whose values repeat in consecutive rows. To use another: "
     "--column conversation=NAME"
 )
 _NO_CONVERSATION: Final = (

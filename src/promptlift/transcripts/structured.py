@@ -13,6 +13,8 @@ from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
 from promptlift.transcripts.plain import split_messages
+from promptlift.transcripts.usage import amount
+from promptlift.transcripts.wrapped import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +29,12 @@ _MODELS: Final = ("llmModel", "llm_model", "model")
 _COMPANIES: Final = ("companyName", "company_name")
 _KEYS: Final = ("idempotencyKey", "idempotency_key")
 API_FIELDS: Final = frozenset({"status", *_MODELS[:2], *_COMPANIES, *_KEYS})
+_USAGE: Final = {
+    "input_tokens": ("inputTokens", "input_tokens", "usage.input_tokens", "usage.prompt_tokens"),
+    "output_tokens": ("outputTokens", "output_tokens", "usage.output_tokens", "usage.completion_tokens"),
+    "cost": ("cost", "totalCost", "total_cost", "usage.cost"),
+    "latency_ms": ("latencyMs", "latency_ms"),
+}
 _INSIDE: Final = frozenset({"messages", "metadata"})
 
 
@@ -55,6 +63,12 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     if start and not any(message.timestamp for message in conversation.messages):
         conversation.started_at = collector.time(value[start], start)
         used.add(start)
+    amounts = {}
+    for what, paths in _USAGE.items():
+        path = next((path for path in paths if amount(at(value, path)) is not None), "")
+        amounts[what] = amount(at(value, path))
+        used.add(path.partition(".")[0])
+    conversation.usage.add_call(**amounts)
     collector.drop_unknown(value, frozenset(used))
     conversation.system_prompt = _system_of(value)
     return conversation

@@ -25,12 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_sessions", "read_traces"]
 
-_NO_LAST_USER_MESSAGE: Final = "Traces do not hold what the user said after the last model call; these conversations end with the last answer."
-_SYSTEM_PROMPT: Final = "The system prompt of the model calls is not a message; conversations without it: {}."
-_OTHER_ANSWERS: Final = (
-    "Answers that are not in the longest history of their session (retries, other agents, a history that was cut) "
-    "and are not imported: {}."
-)
+_NO_LAST_USER_MESSAGE: Final = "Traces do not contain what the user said after the last model call, so these conversations end with the last answer."
+_OTHER_ANSWERS: Final = "answers that are not in the longest history of their session, such as retries"
 # A trace's name tells prompts apart when it names what runs. With fewer conversations a name it is a title.
 _FEW_NAMES: Final = 5
 _CONVERSATIONS_A_NAME: Final = 3
@@ -81,9 +77,6 @@ def _conversation(name: str, session: Session, collector: Collector) -> ParsedCo
     messages, system = _messages(session)
     details = _details_of(messages, session, collector)
     start = len(system)
-    if start:
-        collector.drop("the system prompt (first message)")
-        collector.tally(_SYSTEM_PROMPT)
     models = Counter(detail.model for detail in details.values() if detail.model)
     errors = count_tool_errors(messages)
     if errors:
@@ -163,6 +156,5 @@ def _details_of(messages: list[Any], session: Session, collector: Collector) -> 
         if alike:
             details[alike.popleft()] = detail
         else:
-            collector.drop("an answer that is not in the history")
-            collector.tally(_OTHER_ANSWERS)
+            collector.drop(_OTHER_ANSWERS)
     return details
