@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.sessions import Call
+from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, first, whole_run
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["CallFields", "known_only"]
 
 Paths = tuple[str, ...]
+# Of the table, what is not about the fields of a call.
+_NO_FIELDS = ("metadata", "calls", "tools", "parent", "error", "status", "run_title")
 
 
 def known_only(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,6 +40,15 @@ class CallFields:
     ----------
     asked, answered
         The input of a call, and its answer.
+    kind, calls, tools
+        The kind of a record, and which kinds are model calls and tools. Other records that no record encloses are
+        runs.
+    parent
+        The enclosing record.
+    error, status
+        Whether a tool failed: an error, or a status that ends with ERROR.
+    run_title
+        The title of a run.
     user, tags
         Stored in the metadata, with session, prompt and version.
     metadata
@@ -64,6 +75,13 @@ class CallFields:
     tags: Paths = ()
     metadata: Mapping[str, Paths] = field(default_factory=dict)
     others: Paths = ()
+    kind: Paths = ()
+    calls: Paths = ()
+    tools: Paths = ()
+    parent: Paths = ()
+    error: Paths = ()
+    status: Paths = ()
+    run_title: Paths = ()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -72,7 +90,7 @@ class CallFields:
 
     @cached_property
     def _paths(self) -> frozenset[str]:
-        own = [getattr(self, one.name) for one in fields(self) if one.name != "metadata"]
+        own = [getattr(self, one.name) for one in fields(self) if one.name not in _NO_FIELDS]
         return frozenset(chain.from_iterable([*own, *self.metadata.values()]))
 
     @cached_property
@@ -83,6 +101,35 @@ class CallFields:
         """Count the other fields of a record, and the parameters of its request."""
         collector.drop_unknown(record, self.names)
         drop_parameters(decoded(first(record, self.asked)), collector, self.asked[0])
+
+    def take(
+        self, record: dict[str, Any], collector: Collector, kind: str, **more: Any
+    ) -> Call | Step | None:
+        """Return the call of a record, the run around calls, or a step of it; ``None`` for an enclosed record.
+
+        Parameters
+        ----------
+        record, collector, more
+            As for `call`.
+        kind
+            Kind of the record.
+        """
+        if kind in self.calls:
+            self.drop_others(record, collector)
+            return self.call(record, collector, **more)
+        collector.drop(f"records of type {kind}")
+        if kind in self.tools:
+            ended_badly = str(first(record, self.status)).upper().endswith("ERROR")
+            return Step(
+                first(record, self.trace), failed=ended_badly or is_something(first(record, self.error))
+            )
+        if is_something(first(record, self.parent)) or not is_something(
+            decoded(first(record, self.answered))
+        ):
+            return None
+        if self.run_title:
+            more["title"] = first(record, self.run_title)
+        return self.call(record, collector, whole=True, **more)
 
     def call(
         self,

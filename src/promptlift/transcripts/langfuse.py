@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields
-from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import decoded, first, inside
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.collector import Collector
+    from promptlift.transcripts.sessions import Call, Step
     from promptlift.transcripts.sources import Record
 
 __all__ = ["is_langfuse", "read_langfuse", "read_langfuse_scores"]
@@ -55,10 +55,13 @@ _CALL: Final = CallFields(
         "version": ("version",),
     },
     others=("type", "metadata", "latency", "observations", "scores", _OF_TRACE),
+    calls=("GENERATION",),
+    tools=("TOOL", "RETRIEVER", "GUARDRAIL"),
+    parent=("parent_observation_id", "parentObservationId"),
+    status=("level",),
 )
 _TITLE: Final = (*_CALL.title, "name")
-_RUN: Final = replace(_CALL, title=_TITLE, metadata={**_CALL.metadata, "traceName": _TITLE})
-_TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
+_RUN: Final = replace(_CALL, run_title=_TITLE, metadata={**_CALL.metadata, "traceName": _TITLE})
 
 
 def is_langfuse(value: dict[str, Any]) -> bool:
@@ -115,24 +118,14 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
     kind = str(
         record.get("type") or ("TRACE" if "type" not in record and _is_trace(record) else "GENERATION")
     ).upper()
-    whole = kind != "GENERATION"
-    if not whole:
-        _CALL.drop_others(record, collector)
-    else:
-        collector.drop(f"records of type {kind}")
-        if kind == "TRACE":
-            collector.drop_unknown(record, _RUN.names)
-        if kind in _TOOLS:
-            return Step(first(record, _CALL.trace), failed=str(record.get("level")).upper() == "ERROR")
-        is_inner = is_something(first(record, ("parent_observation_id", "parentObservationId")))
-        if (is_inner and kind != "TRACE") or not is_something(record.get("output")):
-            return None
+    if kind == "TRACE":
+        collector.drop_unknown(record, _RUN.names)
     # If a record has an end, the duration is more precise.
     seconds = None if is_something(first(record, _CALL.ended)) else amount(record.get("latency"))
-    return (_RUN if whole else _CALL).call(
+    return (_CALL if kind in _CALL.calls else _RUN).take(
         record,
         collector,
-        whole=whole,
+        kind,
         metadata={**inside(record, "metadata"), **_scored(record.get("scores"))},
         of_trace=record.get(_OF_TRACE, {}),
         latency_ms=None if seconds is None else seconds * 1000,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields, known_only
-from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.wrapped import decoded, first, inside
 
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from promptlift.transcripts.collector import Collector
+    from promptlift.transcripts.sessions import Call, Step
     from promptlift.transcripts.sources import Record
 
 __all__ = ["is_example", "read_langsmith"]
@@ -37,7 +36,13 @@ _RUN: Final = CallFields(
     output_tokens=("completion_tokens", *(f"{place}output_tokens" for place in _COUNTS)),
     cost=("total_cost", *(f"{place}total_cost" for place in _COUNTS)),
     tags=("tags",),
-    others=("run_type", "total_tokens"),
+    others=("total_tokens",),
+    kind=("run_type",),
+    calls=("llm",),
+    tools=("tool", "retriever"),
+    parent=("parent_run_id",),
+    error=("error",),
+    run_title=("name",),
 )
 _EXAMPLE: Final = CallFields(
     asked=("inputs",),
@@ -70,29 +75,19 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
     if "run_type" not in record:
         collector.drop_unknown(record, _EXAMPLE.names)
         return _EXAMPLE.call(record, collector, whole=True, metadata=inside(record, "metadata"))
-    kind = str(record.get("run_type"))
-    whole = kind != "llm"
     extra = inside(record, "extra")
-    if not whole:
+    if record["run_type"] in _RUN.calls:
         collector.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
-        _RUN.drop_others(record, collector)
-    else:
-        collector.drop(f"runs of type {kind}")
-        if kind in ("tool", "retriever"):
-            return Step(record.get("trace_id"), failed=is_something(record.get("error")))
-        if is_something(record.get("parent_run_id")) or not is_something(decoded(record.get("outputs"))):
-            return None
     known = inside(extra, "metadata")
     own = known_only({"sessionId": first(known, _THREAD), "tags": decoded(record.get("tags"))})
     for name, value in known.items():
         if name not in _THREAD and not str(name).startswith(_OWN) and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value
-    return _RUN.call(
+    return _RUN.take(
         record,
         collector,
-        whole=whole,
+        str(record["run_type"]),
         metadata=own,
         prompt_name=first(known, _PROMPT),
         prompt_version=first(known, _VERSION),
-        title=record.get("name") if whole else None,
     )

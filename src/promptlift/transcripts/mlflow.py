@@ -11,7 +11,7 @@ from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields, known_only
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
-from promptlift.transcripts.wrapped import decoded, drop_parameters, first, inside
+from promptlift.transcripts.wrapped import decoded, first, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,8 +23,6 @@ __all__ = ["is_trace", "read_mlflow"]
 
 _IDS: Final = ("trace_id", "request_id")
 _METADATA: Final = ("trace_metadata", "request_metadata")
-_CALLS: Final = ("LLM", "CHAT_MODEL")
-_TOOLS: Final = ("TOOL", "RETRIEVER")
 _MODELS: Final = (
     *("mlflow.llm.model", "mlflow.chat.model", "gen_ai.response.model", "gen_ai.request.model", "model"),
 )
@@ -41,17 +39,31 @@ _TRACE_READ: Final = frozenset(
 _AT: Final = ("_unix_nano", "_ns", "")
 # Of a span with its attributes, or of a trace without spans.
 _SPAN: Final = CallFields(
-    asked=("asked", "request"),
+    asked=("inputs", "request"),
     answered=("attributes.mlflow.spanOutputs", "outputs", "response"),
     trace=("trace",),
     session=("session", "attributes.session.id"),
     span=("span_id", "context.span_id"),
     started=tuple(f"start_time{unit}" for unit in _AT),
     ended=tuple(f"end_time{unit}" for unit in _AT),
-    model=(*(f"attributes.{name}" for name in _MODELS), "asked.model"),
+    model=(*(f"attributes.{name}" for name in _MODELS), "inputs.model"),
     input_tokens=("usage.input_tokens",),
     output_tokens=("usage.output_tokens",),
     cost=("cost.total_cost", "cost"),
+    others=(
+        "attributes",
+        "of_trace",
+        "status",
+        "status_code",
+        "parent_id",
+        "parent_span_id",
+        "trace_id",
+        "context",
+    ),
+    calls=("LLM", "CHAT_MODEL"),
+    tools=("TOOL", "RETRIEVER"),
+    parent=("parent_id", "parent_span_id"),
+    status=("status.code", "status_code"),
 )
 
 
@@ -99,7 +111,7 @@ def _with_attributes(span: dict[str, Any]) -> dict[str, Any]:
     return {
         **span,
         "attributes": found,
-        "asked": found.get("mlflow.spanInputs", span.get("inputs")),
+        "inputs": found.get("mlflow.spanInputs", span.get("inputs")),
         "usage": found.get("mlflow.chat.tokenUsage"),
         "cost": found.get("mlflow.llm.cost"),
     }
@@ -140,24 +152,17 @@ def _call(span: dict[str, Any], collector: Collector) -> Call | Step | None:
     facts = span["of_trace"]
     attributes = inside(span, "attributes")
     kind = str(attributes.get("mlflow.spanType") or span.get("span_type"))
-    whole = kind not in _CALLS
-    if not whole:
+    if kind in _SPAN.calls:
         collector.drop_unknown(attributes, _READ, prefix="attributes.")
-        drop_parameters(decoded(first(span, _SPAN.asked)), collector, "inputs")
-    elif "response" not in span:
-        collector.drop(f"spans of type {kind}")
-        if kind in _TOOLS:
-            code = inside(span, "status").get("code") or span.get("status_code")
-            return Step(facts["trace"], failed=str(code).endswith("ERROR"))
-        if not _is_root(span) or first(span, _SPAN.answered) is None:
-            return None
-    found = _SPAN.call(
-        {**span, **{name: facts[name] for name in ("trace", "session")}},
-        collector,
-        whole=whole,
-        **{name: facts[name] for name in ("title", "prompt_name", "prompt_version", "of_trace")},
+    span = {**span, **{name: facts[name] for name in ("trace", "session")}}
+    more = {name: facts[name] for name in ("title", "prompt_name", "prompt_version", "of_trace")}
+    found = (
+        _SPAN.call(span, collector, whole=True, **more)
+        if "response" in span
+        else _SPAN.take(span, collector, kind, **more)
     )
-    found.metadata = {}
+    if isinstance(found, Call):
+        found.metadata = {}
     return found
 
 

@@ -6,9 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.spans.messages import unflatten
-from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields
-from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.wrapped import at, chat_messages, decoded, first, inside
 
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from promptlift.transcripts.collector import Collector
+    from promptlift.transcripts.sessions import Call, Step
     from promptlift.transcripts.sources import Record
 
 __all__ = ["read_phoenix"]
@@ -38,7 +37,7 @@ _SPAN: Final = CallFields(
     user=("attributes.user.id",),
     tags=("attributes.tag.tags",),
     others=(
-        *("span_kind", "status_code", "attributes.openinference.span.kind", "attributes.metadata"),
+        *("status_code", "attributes.metadata"),
         *(
             "attributes.llm.token_count.total",
             "attributes.llm.input_messages",
@@ -46,6 +45,12 @@ _SPAN: Final = CallFields(
         ),
         *("attributes.input.mime_type", "attributes.output.mime_type"),
     ),
+    kind=("span_kind", "attributes.openinference.span.kind"),
+    calls=("LLM",),
+    tools=("TOOL", "RETRIEVER"),
+    parent=("parent_id",),
+    status=("status_code",),
+    run_title=("name",),
 )
 # Prefixes of attributes that are read.
 _READ: Final = tuple(
@@ -59,26 +64,16 @@ def read_phoenix(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
-    kind = str(first(record, ("span_kind", "attributes.openinference.span.kind"))).upper()
-    whole = kind != "LLM"
-    if not whole:
-        collector.drop_unknown(record, _SPAN.names)
+    kind = str(first(record, _SPAN.kind)).upper()
+    if kind in _SPAN.calls:
         for name in inside(record, "attributes"):
             if "." in name and not name.startswith(_READ):
                 collector.drop(f"attributes.{_NUMBER.sub('[]', name)}")
-    else:
-        collector.drop(f"spans of kind {kind}")
-        if kind in ("TOOL", "RETRIEVER"):
-            failed = str(record.get("status_code")).upper() == "ERROR"
-            return Step(at(record, "context.trace_id"), failed=failed)
-        if is_something(record.get("parent_id")) or not is_something(first(record, _SPAN.answered)):
-            return None
-    return _SPAN.call(
+    return _SPAN.take(
         record,
         collector,
-        whole=whole,
+        kind,
         metadata=_metadata(record),
-        title=record.get("name") if whole else None,
         history=_messages(record, "input", "user"),
         answer=_messages(record, "output", "assistant"),
     )
