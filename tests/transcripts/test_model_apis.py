@@ -139,6 +139,19 @@ def test_a_batch_is_read_from_one_file_or_from_two(written, said):
     assert (other.format, other.conversations, other.problems) == ("openai-batch", [], [])
 
 
+def test_two_batches_may_have_the_same_ids(written, said):
+    files = []
+    for word in ("Hi", "Ho"):
+        asks = asked("a", model="gpt-4o", messages=[{"role": "user", "content": word}])
+        files += [written(f"in-{word}.jsonl", [asks]), written(f"out-{word}.jsonl", ANSWERS[1:2])]
+    reading = transcripts.read(files[0], beside=files)
+    assert reading.problems == []
+    assert [(found.source_id, said(found)[0]) for found in reading.conversations] == [
+        ("a", ("user", "Hi")),
+        ("a", ("user", "Ho")),
+    ]
+
+
 def test_answers_of_a_batch_without_their_requests_name_the_file_that_is_missing(written):
     reading = transcripts.read(written("out.jsonl", ANSWERS[1:2]))
     assert reading.conversations == []

@@ -115,8 +115,9 @@ _READERS_OF_RECORDS: Final[dict[str, Callable[[Iterable[Record], Collector], Non
     "claude": read_claude,
     "zendesk": read_zendesk,
     "intercom": read_intercom,
+    "inspect": read_inspect,
 }
-# ... others, whose conversations may be spread over the whole file.
+# ... others, whose conversations may be spread over the whole file, and over several, such as pages of an API.
 _READERS_OF_FILES: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "langfuse": read_langfuse,
     "langfuse-scores": read_langfuse_scores,
@@ -191,9 +192,9 @@ def read(
     roles
         Meaning of unknown roles in the file: ``{"Visitor": "user"}``.
     beside
-        Other files of the same export. Traces that continue in another file (pages of an API, spans and the log
-        records with their content) are read with the first of the files; requests of a batch and its answers may be
-        in two. An `OtherFiles` is read once for many calls.
+        Other files of the same export. What belongs together in files of one format (traces that continue on the
+        next page of an API, spans and the log records with their content, requests of a batch and its answers) is
+        read with the first of these files. An `OtherFiles` is looked at once for many calls.
 
     Returns
     -------
@@ -226,7 +227,7 @@ def read_in_parts(
     """Read the conversations of one file, about a thousand at a time, so that a large file needs little memory.
 
     This works for files whose records are conversations (``structured``, ``openai``, ``sharegpt``,
-    ``chatgpt``, ``claude``, ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, which are
+    ``chatgpt``, ``claude``, ``openai-dpo``, ``zendesk``, ``intercom``, ``inspect``), and for ``rows``, which are
     sorted in a temporary file. In other formats the parts of a conversation may be anywhere in the
     file, so it is read as a whole; over 2 GB it is refused.
 
@@ -428,7 +429,7 @@ def _read_records(
 def _pages(file: Path, found: str, collector: Collector, wanted: str | None) -> list[Path]:
     """Return the files of the import that have traces of one format, which may continue from one file to the next."""
     others = collector.others
-    if others is None or found not in _TRACES:
+    if others is None:
         return [file]
     others.formats[file] = found
     for other in others.files:

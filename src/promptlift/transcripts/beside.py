@@ -1,21 +1,18 @@
-"""The other files of an import, for formats that split related data into several files."""
+"""What belongs together: the files of an import, and the requests and answers of a batch."""
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from promptlift.schema.boundary import Boundary
-from promptlift.transcripts.recognition import json_records
-from promptlift.transcripts.sources import encoding_of, open_text, read_head
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["OtherFiles"]
-
-_Index = TypeVar("_Index")
+__all__ = ["OtherFiles", "Pair", "Pairs"]
 
 
 class OtherFiles:
@@ -37,51 +34,37 @@ class OtherFiles:
     def __init__(self, files: Iterable[str | os.PathLike[str]] = ()) -> None:
         self.files = [Path(file) for file in files]
         self.formats: dict[Path, str | None] = {}
-        self._found: dict[str, Any] = {}
-
-    def index(
-        self,
-        name: str,
-        wanted: Callable[[dict[str, Any]], bool],
-        empty: Callable[[], _Index],
-        add: Callable[[_Index, dict[str, Any]], object],
-    ) -> _Index:
-        """Return an index of the records of all files that begin with a wanted record, built once.
-
-        Parameters
-        ----------
-        name
-            Name of the index.
-        wanted
-            Whether the first record of a file has the format.
-        empty, add
-            Create the index, and add a record to it.
-        """
-        if name not in self._found:
-            self._found[name] = empty()
-            for file in self.files if len(self.files) > 1 else ():
-                with Boundary(_reported_there):
-                    for value in _records_of(file, wanted):
-                        with Boundary(_reported_there):
-                            add(self._found[name], value)
-        index: _Index = self._found[name]
-        return index
 
 
-def _reported_there(reason: str) -> None:
-    """Ignore a problem, which is reported when the file itself is read."""
+@dataclass(slots=True)
+class Pair:
+    """A request, its answer, or both, with the line of the first of them."""
+
+    line: int
+    asked: Any = None
+    answered: Any = None
+    more: dict[str, Any] = field(default_factory=dict)
 
 
-def _records_of(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-    head = read_head(file)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
-        return
-    with open_text(file, encoding_of(head)) as stream:
-        begun = False
-        for record in json_records(stream):
-            if not isinstance(record.value, dict):
-                continue
-            if not begun and not wanted(record.value):
+class Pairs:
+    """Requests and answers of batches by their ids, which may come again in another batch."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, list[Pair]] = defaultdict(list)
+
+    def add(self, name: str, found: Pair) -> None:
+        """Add a request or an answer to the first one of the name that lacks it."""
+        for known in self._found[name]:
+            if (known.asked is None or found.asked is None) and (
+                known.answered is None or found.answered is None
+            ):
+                known.asked = found.asked if known.asked is None else known.asked
+                known.answered = found.answered if known.answered is None else known.answered
+                known.more |= found.more
                 return
-            begun = True
-            yield record.value
+        self._found[name].append(found)
+
+    def batches(self) -> Iterator[list[tuple[str, Pair]]]:
+        """Yield the pairs with their names: first those of each name that came first, then the second ones, and so on."""
+        for batch in itertools.zip_longest(*self._found.values()):
+            yield [(name, pair) for name, pair in zip(self._found, batch, strict=True) if pair is not None]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
+from promptlift.transcripts.beside import Pair, Pairs
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.usage import UsageSums, amount
@@ -39,35 +41,18 @@ def is_contents(value: dict[str, Any]) -> bool:
 
 
 def read_gemini(records: Iterable[Record], collector: Collector) -> None:
-    """Read requests, one conversation each.
-
-    The answers of a batch may follow its requests, or be in another file of the same import: ``key`` matches
-    them.
-    """
-    pairs: dict[str, tuple[int, dict[str, Any]]] = {}
+    """Read requests, one conversation each; the answers of a batch may follow its requests, matched by ``key``."""
+    pairs = Pairs()
     for line, value in collector.objects(records, "request"):
-        key = value.get("key")
-        with collector.boundary(line):
-            _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
-            pair.update({name: one for name, one in value.items() if one is not None})
-    split = any("request" not in pair or "response" not in pair for _, pair in pairs.values())
-    beside = (
-        collector.others.index("gemini", is_contents, dict, _add_by_key) if split and collector.others else {}
-    )
-    for name, (line, pair) in pairs.items():
-        other = beside.get(name, {})
-        if "response" in pair and not _asked(pair) and _asked(other):
-            continue
+        name = str(value["key"]) if is_something(value.get("key")) else f"record {line}"
+        known = {field: one for field, one in value.items() if one is not None}
+        pairs.add(name, Pair(line, _asked(value) or None, value.get("response"), known))
+    for _, pair in itertools.chain.from_iterable(pairs.batches()):
         found = None
-        with collector.boundary(line):
-            found = _conversation({**other, **pair}, line, collector)
+        with collector.boundary(pair.line):
+            found = _conversation(pair.more, pair.line, collector)
         if found is not None:
             collector.add(found)
-
-
-def _add_by_key(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None:
-    if is_something(value.get("key")):
-        found.setdefault(str(value["key"]), {}).update(value)
 
 
 def _asked(value: dict[str, Any]) -> dict[str, Any]:

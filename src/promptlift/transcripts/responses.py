@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.limits import MESSAGES
+from promptlift.transcripts.beside import Pair, Pairs
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.sessions import Call, Sessions
 from promptlift.transcripts.traces import add_sessions
@@ -140,56 +141,34 @@ def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collecto
 
 
 def read_batch(records: Iterable[Record], collector: Collector) -> None:
-    """Read the lines of batches; a request and its answer with one ``custom_id`` are one conversation.
-
-    The answers may be in another file of the same import: then the file with the requests provides the
-    conversations.
-    """
-    pairs: dict[str, tuple[int, dict[str, Any]]] = {}
+    """Read the lines of batches; a request and its answer with one ``custom_id`` are one conversation."""
+    pairs = Pairs()
     for line, value in collector.objects(records, "line of the batch"):
         with collector.boundary(line):
             collector.drop_unknown(value, _BATCH_READ)
-            name, side = str(value.get("custom_id")), _side(value)
-            pairs.setdefault(name, (line, {}))[1].update(side)
-    split = any("asked" not in pair or "answered" not in pair for _, pair in pairs.values())
-    beside = (
-        collector.others.index("openai-batch", is_batch, dict, _add_side)
-        if split and collector.others
-        else {}
-    )
-    sessions = Sessions()
-    for name, (line, pair) in pairs.items():
-        other = beside.get(name, {})
-        if "asked" not in pair and "asked" in other:
-            continue
-        known = {**other, **pair}
-        if not isinstance(known.get("asked"), dict):
-            collector.problem(
-                line,
-                f"the answer {name!r} has no request; import the input file of the batch together with its output",
-            )
-        elif known.get("failed") and not is_something(known.get("answered")):
-            collector.drop("requests that failed")
-        else:
-            with collector.boundary(line):
-                sessions.take(_call(name, known["asked"], known.get("answered") or {}, collector), line)
-    add_sessions(sessions, collector)
+            pairs.add(str(value.get("custom_id")), _pair(line, value))
+    for batch in pairs.batches():
+        sessions = Sessions()
+        for name, pair in batch:
+            if pair.asked is None:
+                collector.problem(
+                    pair.line,
+                    f"the answer {name!r} has no request; import the input file of the batch together with its output",
+                )
+            elif pair.more.get("failed"):
+                collector.drop("requests that failed")
+            else:
+                with collector.boundary(pair.line):
+                    sessions.take(_call(name, pair.asked, pair.answered or {}, collector), pair.line)
+        add_sessions(sessions, collector)
 
 
-def _add_side(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None:
-    """Add a request or an answer to the known ones, by id."""
-    found.setdefault(str(value.get("custom_id")), {}).update(_side(value))
-
-
-def _side(value: dict[str, Any]) -> dict[str, Any]:
+def _pair(line: int, value: dict[str, Any]) -> Pair:
     """Return the content of a line of a batch: a request, an answer, or both."""
-    found: dict[str, Any] = {}
     asked, response = decoded(value.get("body")), decoded(value.get("response"))
-    if isinstance(asked, dict):
-        found["asked"] = asked
+    found = Pair(line, asked if isinstance(asked, dict) else None)
     if isinstance(response, dict) or is_something(value.get("error")):
-        answered = inside(response, "body")
         status = response.get("status_code") if isinstance(response, dict) else None
-        found["failed"] = is_something(value.get("error")) or status not in (None, 200)
-        found["answered"] = {} if found["failed"] else answered
+        found.more = {"failed": is_something(value.get("error")) or status not in (None, 200)}
+        found.answered = {} if found.more["failed"] else inside(response, "body")
     return found
