@@ -48,6 +48,7 @@ def test_none_is_named_where_words_are_shuffled(seed):
     assert "No topics were found" in found._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_rare_topic_is_found_whole():
     rng = np.random.default_rng(5)
     common = [

@@ -57,13 +57,14 @@ def test_the_ending_that_fails_is_named_with_evidence():
     assert facts["summary"].endswith("conversations.")
 
 
+@pytest.mark.slow
 def test_without_a_difference_none_is_named():
     named = [len(analysis.why(logged(150, seed=seed, failures=False))) for seed in range(8)]
     assert sum(map(bool, named)) <= 1
 
 
 def test_an_outcome_that_words_judged_lists_what_is_unusual():
-    table = logged(240).assign(basis="words")
+    table = logged(120).assign(basis="words")
     found = analysis.why(table)
     facts = found.attrs["promptlift"]
     assert "n_failed" not in found

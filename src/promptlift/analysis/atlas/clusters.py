@@ -33,7 +33,7 @@ _THIRDS: Final = 3
 _DECIDING: Final = 1_000
 _SHUFFLES: Final = 3
 _SHORTEST: Final = 0.015
-_TIMES_CHANCE: Final = 1.3
+_TIMES_CHANCE: Final = 1.6
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,11 @@ class Clusters:
         Their means.
     stability
         For each cluster the mean share of it that is found again by other runs on other draws (Jaccard).
-    lifetime
-        Range of agreement over which the number of clusters stays the same.
     """
 
     labels: NDArray[np.intp]
     centres: Points
     stability: NDArray[np.float64]
-    lifetime: float
 
     @property
     def count(self) -> int:
@@ -67,8 +64,6 @@ class Clusters:
 
         Points without a known term belong to none.
         """
-        if not self.count:
-            return np.full(len(points), -1), np.zeros(len(points))
         near = points @ self.centres.T - (self.centres**2).sum(axis=1) / 2.0
         label = np.where(points.any(axis=1), near.argmax(axis=1), -1)
         two = np.sort(near, axis=1)[:, -2:]
@@ -108,10 +103,10 @@ def find_clusters(points: Points, rng: np.random.Generator, *, fewest: int = 2) 
     known = np.flatnonzero(points.any(axis=1))
     labels = np.full(len(points), -1)
     if len(known) < 2 * SMALLEST:
-        return Clusters(labels, points[:0], np.zeros(0), 0.0)
+        return Clusters(labels, points[:0], np.zeros(0))
     parts = _partitions(points[known], rng)
     tree = _tree(parts)
-    count, lifetime = _longest_lived(tree, fewest)
+    count, _ = _longest_lived(tree, fewest)
     found = _cut(tree, count)
     again = [_cut(_tree(parts[third::_THIRDS]), count) for third in range(_THIRDS)]
     sizes = np.bincount(found)
@@ -123,7 +118,7 @@ def find_clusters(points: Points, rng: np.random.Generator, *, fewest: int = 2) 
     stability = np.array(
         [np.mean([_found_again(found == place, other) for other in again]) for place in kept]
     )
-    return Clusters(labels, np.array(centres, np.float32).reshape(-1, points.shape[1]), stability, lifetime)
+    return Clusters(labels, np.array(centres, np.float32).reshape(-1, points.shape[1]), stability)
 
 
 def _found_again(members: NDArray[np.bool_], others: NDArray[np.intp]) -> float:

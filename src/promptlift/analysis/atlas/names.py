@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import scipy.sparse as sp
 
-from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA
+from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA, MASK
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
@@ -50,12 +50,14 @@ def telling_terms(labels: NDArray[np.intp], count: int, blocks: Sequence[Block])
         odds, error = _log_odds(inside + usual, sizes + _PRIOR)
         other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
         z = (odds - other_odds) / np.sqrt(error + other_error)
-        rarity = np.log((len(labels) + 1.0) / everywhere)  # a common word says little, however sure it is
+        # A common word says little, however sure it is, and a name should fit most of what it names.
+        score = z * np.sqrt(inside / np.maximum(sizes, 1)) * np.log((len(labels) + 1.0) / everywhere)
         terms = np.array(list(block.terms), object)[shared]
         for cluster, term in zip(
             *np.nonzero((z >= _LEAST_Z) & (inside >= _LEAST_SHARE * sizes)), strict=True
         ):
-            found[cluster].append((-z[cluster, term] * rarity[term], terms[term]))
+            if MASK not in terms[term]:
+                found[cluster].append((-score[cluster, term], terms[term]))
     # Words in hiragana alone are mostly grammar.
     ordered = [sorted(one, key=lambda it: (HIRAGANA.fullmatch(it[1]) is not None, *it)) for one in found]
     return [_different([term for _, term in one]) for one in ordered]

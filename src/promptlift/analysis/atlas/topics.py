@@ -84,7 +84,7 @@ class Grouping:
     @classmethod
     def of(
         cls,
-        contents: NDArray[Any],
+        contents: pd.Series[Any],
         read: Read,
         rng: np.random.Generator,
         *,
@@ -106,11 +106,11 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
-        documents = [read(turns_of(contents[place])) for place in drawn]
+        documents = [read(turns_of(content)) for content in contents.iloc[drawn]]
         words, tools = (Block.of(document[place] for document in documents) for place in range(2))
         del documents
         space, usual = None, np.zeros((1, 1), np.float32)
-        clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0), 0.0)
+        clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
         some = n >= FEWEST and words.frequent(1.0).any()
         if some and (within is not None or has_topics(words, rng)):
             space, points = Space.fit(words, tools if tools.terms else None, rng)
@@ -124,14 +124,14 @@ class Grouping:
         places.labels[drawn] = clusters.labels
         return found, places
 
-    def place(self, contents: NDArray[Any], within: NDArray[np.intp] | None = None) -> Places:
+    def place(self, contents: pd.Series[Any], within: NDArray[np.intp] | None = None) -> Places:
         """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
         n = len(contents)
         labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
         if self._space is not None and self.clusters.count:
             for start in range(0, n, _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
-                at = self._space.points([self._read(turns_of(content)) for content in contents[part]])
+                at = self._space.points([self._read(turns_of(content)) for content in contents.iloc[part]])
                 if within is not None:
                     at = unit(at - self._usual[within[part]])
                 labels[part], margins[part] = self.clusters.nearest(at)
@@ -238,7 +238,7 @@ class Atlas:
             "topic",
             "conversations",
             "share",
-            *(["completed"] if "rate" in table else []),
+            *([f"completed{as_seen_by(facts_of(table)['basis'])}"] if "rate" in table else []),
             "found again",
         ]
         rows = [
@@ -289,7 +289,7 @@ def atlas(
     """
     frame, outcome = read_with_texts(conversations, outcome)
     level = check_level(level)
-    found, places = Grouping.of(frame.pop(TEXT).to_numpy(object), opening, np.random.default_rng(seed))
+    found, places = Grouping.of(frame.pop(TEXT), opening, np.random.default_rng(seed))
     table, labels = _table(frame, found, places, outcome, level), places.labels
     name = pd.Series(np.array([*found.names, None], object)[labels], dtype="str")
     number = pd.Series(labels + 1, dtype="Int64").where(labels >= 0)

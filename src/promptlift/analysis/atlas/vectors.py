@@ -52,6 +52,7 @@ _TOKEN: Final = re.compile(
 _PAIRED: Final = re.compile(f"[{_HAN}{_UNSPACED}]")
 _ASCII_WORD: Final = re.compile(r"(?<![^\W_])[^\W_]{2,40}(?![^\W_])", re.ASCII)
 HIRAGANA: Final = re.compile(f"[{_KANA[0]}]+")
+MASK: Final = "0"
 _DIGITS: Final = re.compile(r"\d+")
 _LONGEST_WORD: Final = 40
 _LONGEST_RUN: Final = 4
@@ -74,9 +75,9 @@ def words_of(text: str) -> list[str]:
     (['order', 'is', 'late'], ['配送状況', '配送', '送状', '状況', '確認'])
     """
     if text.isascii():
-        return _ASCII_WORD.findall(_DIGITS.sub("0", text.lower()))
+        return _ASCII_WORD.findall(_DIGITS.sub(MASK, text.lower()))
     words = []
-    for run in _TOKEN.findall(_DIGITS.sub("0", unicodedata.normalize("NFKC", text).casefold())):
+    for run in _TOKEN.findall(_DIGITS.sub(MASK, unicodedata.normalize("NFKC", text).casefold())):
         if _PAIRED.match(run):
             if 2 < len(run) <= _LONGEST_RUN:
                 words.append(run)

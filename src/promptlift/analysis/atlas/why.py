@@ -58,7 +58,7 @@ _FAILING: Final = (
 class _Endings:
     """Conversations, grouped by how they ended."""
 
-    contents: NDArray[Any]
+    contents: pd.Series[Any]
     ids: NDArray[Any]
     groups: Grouping
     places: Places
@@ -66,7 +66,7 @@ class _Endings:
     def contrasted(self, failures: NDArray[np.bool_], successes: NDArray[np.bool_]) -> list[str]:
         """Return the terms in which the ends of failures differ most from those of successes, a few hundred of each."""
         these, others = (np.flatnonzero(some)[:_COMPARED] for some in (failures, successes))
-        documents = [ending(turns_of(self.contents[place])) for place in (*these, *others)]
+        documents = [ending(turns_of(content)) for content in self.contents.iloc[[*these, *others]]]
         blocks = [Block.of(document[place] for document in documents) for place in range(2)]
         return telling_terms(np.repeat([0, -1], [len(these), len(others)]), 1, blocks)[0]
 
@@ -74,7 +74,7 @@ class _Endings:
         """Return where terms are first found, and quotations of the most typical conversations."""
         typical = np.flatnonzero(members)
         typical = typical[np.argsort(-self.places.closeness[typical], kind="stable")]
-        read = ((place, _first(turns_of(self.contents[place]), terms)) for place in typical[:_COMPARED])
+        read = ((place, _first(turns_of(self.contents.iloc[place]), terms)) for place in typical[:_COMPARED])
         found = [(str(self.ids[place]), *one) for place, one in read if one is not None]
         quoted = {text: conversation for conversation, _, text in reversed(found)}
         shown = list(dict.fromkeys(text for *_, text in found))[:_QUOTATIONS]
@@ -128,8 +128,8 @@ def why(
     DataFrame
         One row per group, that with the most failures first: ``name``, ``n`` conversations, ``n_failed``, ``share`` of all
         failures with ``share_low`` and ``share_high`` (fractions, Wilson), ``difference_points`` by which it fails more often than
-        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (the median turn in which the words of
-        its name are first found, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
+        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the turns that first have
+        a word of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
         failures cannot be told, ``name``, ``n``, ``share`` of all conversations, ``turn`` and the quotations of unusual endings.
         ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows.
 
@@ -153,7 +153,7 @@ def why(
     if told:
         known, done = judged_outcomes(frame, outcome)
         frame, failed = frame[known].reset_index(drop=True), ~done[known]
-    contents, rng = frame[TEXT].to_numpy(object), np.random.default_rng(seed)
+    contents, rng = frame[TEXT], np.random.default_rng(seed)
     topics = Grouping.of(contents, opening, rng)[1].labels
     endings = _Endings(
         contents, frame[KEY].to_numpy(object), *Grouping.of(contents, ending, rng, within=topics)
@@ -268,12 +268,10 @@ def _first(turns: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> tuple[in
     start = start_of_end(turns)
     for term in terms:
         for place, turn in enumerate(turns[start:], start):
-            at = _find(term, turn)
-            if at >= 0:
+            if (at := _find(term, turn)) >= 0:
                 begin = max(0, at - _AROUND)
-                return place, one_line(
-                    ("…" if begin else "") + turn["content"][begin : at + _AROUND], 2 * _AROUND
-                )
+                text = ("…" if begin else "") + turn["content"][begin : begin + 2 * _AROUND]
+                return place, one_line(text, 2 * _AROUND)
     return None
 
 

@@ -1,0 +1,200 @@
+"""Topics and failing endings on real conversations: agreement with known topics, failures named by one half and seen in the other, size."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.analysis.atlas.topics import Grouping
+from promptlift.analysis.atlas.vectors import Block, Space, ending, opening, turns_of
+from promptlift.analysis.atlas.why import contrast
+from promptlift.analysis.segment_rows import task_numbers
+from promptlift.schema.transcript import parse_content
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.stats.multiplicity import holm
+from support.shared_data import load, needs_shared
+from support.topical import agreement, table_of, topical
+
+pytestmark = [needs_shared, pytest.mark.benchmark, pytest.mark.timeout(7200)]
+
+SERVICES, AGENTS = ("sgd-service", "uss-sgd"), ("tau2-airline", "tau2-retail", "taubench-airline")
+# Least V-measure and adjusted Rand index.
+FLOORS = {
+    "one service": (0.95, 0.9), "sgd-service": (0.8, 0.6), "uss-sgd": (0.7, 0.5), "tau2-airline": (0.3, 0.15),
+    "tau2-retail": (0.15, 0.1), "taubench-airline": (0.2, 0.1), "all mixed": (0.7, 0.4),
+}  # fmt: skip
+DRAWS = 10
+SHUFFLES = 50
+
+
+@cache
+def conversations(name: str) -> pd.DataFrame:
+    """Conversations with their topic, task and outcome, as far as they are known."""
+    records = load(name)
+    contents = [json.dumps({"messages": record["messages"]}) for record in records]
+    truths = [record["truth"] for record in records]
+    return table_of(
+        contents, truth=[truth["topic"] for truth in truths], n_topics=[len(truth.get("topics") or []) for truth in truths],
+        task_id=[str(record["metadata"].get("taskId", record["sourceId"])) for record in records],
+        task_completed=pd.array([truth["taskCompleted"] for truth in truths], dtype="boolean"), basis="outcome",
+    )  # fmt: skip
+
+
+@cache
+def labelled(name: str) -> pd.DataFrame:
+    if name == "one service":
+        table = conversations("sgd-service")
+        return table[table["n_topics"].eq(1)]
+    if name == "all mixed":
+        table = pd.concat([conversations(one) for one in (*SERVICES, *AGENTS)], ignore_index=True)
+        table["conversation_id"] = table.index.astype("str")
+    else:
+        table = conversations(name)
+    return table[table["truth"].notna()].reset_index(drop=True)
+
+
+def by_lists(content: str) -> str:
+    return " + ".join(LexiconJudge().judge(parse_content(content)).topics)
+
+
+def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
+    """Partition the same points by k-means that is told their number, and by HDBSCAN where it is installed."""
+    from scipy.cluster.vq import kmeans2
+
+    documents = [opening(turns_of(content)) for content in table["content"]]
+    words, tools = (Block.of(document[place] for document in documents) for place in range(2))
+    _, points = Space.fit(words, tools if tools.terms else None, np.random.default_rng(0))
+    found = {"k told": kmeans2(points, known, minit="++", seed=0, missing="warn")[1]}
+    try:
+        from sklearn.cluster import HDBSCAN
+    except ModuleNotFoundError:
+        return found
+    return {**found, "HDBSCAN": HDBSCAN(min_cluster_size=max(5, len(table) // 100)).fit_predict(points)}
+
+
+@pytest.mark.filterwarnings("ignore:One of the clusters is empty")
+def test_known_topics_are_found():
+    print("\nset (n, topics): V / ARI")
+    for name, (least_v, least_ari) in FLOORS.items():
+        table = labelled(name)
+        found = [analysis.atlas(table, seed=seed) for seed in range(3)]
+        measured = [agreement(table["truth"], one.assignments["cluster"].fillna(0)) for one in found]
+        v, ari = np.mean(measured, axis=0)
+        others = {"lists": table["content"].map(by_lists), **of_points(table, table["truth"].nunique())}
+        compared = {key: agreement(table["truth"], other) for key, other in others.items()}
+        beside = ", ".join(f"{key} {one:.2f} / {two:.2f}" for key, (one, two) in compared.items())
+        counts = " ".join(str(len(one.table)) for one in found)
+        print(
+            f"{name} ({len(table)}, {table['truth'].nunique()}): {v:.2f} / {ari:.2f} (k {counts}); {beside}",
+            flush=True,
+        )
+        assert v >= least_v
+        assert ari >= least_ari
+
+
+def test_what_one_half_names_fails_in_the_other_too():
+    named = again = less = 0
+    for name in (*AGENTS, *SERVICES):
+        table = conversations(name)
+        table = table[table["task_completed"].notna()].reset_index(drop=True)
+        here = np.zeros(3, int)
+        for draw in range(DRAWS):
+            rng = np.random.default_rng(draw)
+            tasks = rng.permutation(table["task_id"].unique())
+            first = table["task_id"].isin(tasks[: len(tasks) // 2]).to_numpy()
+            for side in (first, ~first):
+                here += seen_again(table[side], table[~side], rng)
+        print(
+            f"{name}: {here[0]} named, {here[1]} fail more often in the other half, {here[2]} clearly less",
+            flush=True,
+        )
+        named, again, less = np.array([named, again, less]) + here
+    print(f"all: {named} named, {again / named:.0%} again, {less} clearly less")
+    assert again >= 0.9 * named
+    assert less == 0
+
+
+def seen_again(one: pd.DataFrame, other: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Count the endings that one half names, those that fail more often in the other, and those that clearly fail less."""
+    contents = [half["content"] for half in (one, other)]
+    failed = [~half["task_completed"].to_numpy(bool) for half in (one, other)]
+    tasks = [task_numbers(half["task_id"]) for half in (one, other)]
+    by_topic, places = Grouping.of(contents[0], opening, rng)
+    topics = [places.labels, by_topic.place(contents[1]).labels]
+    by_ending, places = Grouping.of(contents[0], ending, rng, within=topics[0])
+    groups = [places.labels, by_ending.place(contents[1], topics[1]).labels]
+    tests = [
+        [contrast(groups[half] == group, failed[half], topics[half], tasks[half]) for group in range(by_ending.clusters.count)]
+        for half in range(2)
+    ]  # fmt: skip
+    tested = [pair for pair in zip(*tests, strict=True) if pair[0] is not None]
+    adjusted = holm([mine.p for mine, _ in tested])
+    named = [
+        theirs
+        for (mine, theirs), p in zip(tested, adjusted, strict=True)
+        if mine.points > 0 and p < 0.05 and theirs
+    ]
+    return np.array([len(named), sum(one.points > 0 for one in named), sum(one.high < 0 for one in named)])
+
+
+def test_shuffled_logs_have_no_topics():
+    named = [
+        len(analysis.atlas(topical("English", 150, seed=seed, shuffled=True)).table)
+        for seed in range(SHUFFLES)
+    ]
+    print(f"\nshuffled: topics named in {sum(map(bool, named))} of {SHUFFLES}")
+    assert not any(named)
+
+
+def test_stable_topics_are_found_again_on_four_of_five():
+    for name in ("sgd-service", "uss-sgd", "all mixed"):
+        table = labelled(name)
+        whole = analysis.atlas(table)
+        stable = whole.table.loc[whole.table["stability"].ge(0.8), "cluster"]
+        drawn = table.sample(frac=0.8, random_state=1).sort_index().reset_index(drop=True)
+        part = analysis.atlas(drawn, seed=1).assignments.set_index("conversation_id")["cluster"].fillna(0)
+        full = whole.assignments.set_index("conversation_id")["cluster"].loc[part.index]
+        kept = full.isin(stable)
+        _, ari = agreement(full[kept], part[kept])
+        print(f"{name}: {len(stable)} of {len(whole.table)} topics are stable, ARI {ari:.2f}")
+
+
+def test_a_rare_topic_and_twenty_thousand():
+    rows = pd.concat([conversations(name)["content"] for name in SERVICES], ignore_index=True)
+    rare = conversations("tau2-retail")["content"]
+    rng = np.random.default_rng(0)
+    for n in (3_000, 20_000):
+        planted = n // 200
+        texts = [
+            thinned(str(one), rng) for one in (*rng.choice(rows, n - planted), *rng.choice(rare, planted))
+        ]
+        started, processor = time.monotonic(), time.process_time()
+        labels = analysis.atlas(table_of(texts)).assignments["cluster"].fillna(0).to_numpy(int)
+        seconds, used = time.monotonic() - started, time.process_time() - processor
+        mode = np.bincount(labels[-planted:]).argmax()
+        recall, precision = (
+            (labels[-planted:] == mode).mean(),
+            (labels[-planted:] == mode).sum() / (labels == mode).sum(),
+        )
+        print(
+            f"{n}: {seconds:.1f} s, {used:.1f} s of processor; rare recall {recall:.2f}, precision {precision:.2f}",
+            flush=True,
+        )
+        assert recall >= 0.95
+
+
+def thinned(content: str, rng: np.random.Generator) -> str:
+    """Leave out one word in seven, so that no two conversations are equal."""
+    messages = json.loads(content)["messages"]
+    for message in messages:
+        words = message["content"].split(" ")
+        message["content"] = " ".join(
+            word for word, keep in zip(words, rng.random(len(words)) < 0.86, strict=True) if keep
+        )
+    return json.dumps({"messages": messages})
