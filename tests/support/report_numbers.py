@@ -22,7 +22,7 @@ from promptlift.report.renderers import pdf
 FORMATS = ("html", "pdf", "xlsx", "md")
 # Printed as a picture of their own or not at all: not compared cell by cell.
 NOT_PRINTED = {"headline", "examples"}
-_NUMBER = re.compile(r"(<)?([+−-]?(?:\d[\d,]*(?:\.\d+)?|∞))(%)?")
+_NUMBER = re.compile(r"([+−-]?(?:\d[\d,]*(?:\.\d+)?|∞))(%)?")
 
 
 def squeezed(text: str) -> str:
@@ -143,7 +143,7 @@ def sheets(path):
 def numbers_in(printed: str):
     """Numbers of a printed cell with half of their last digit, in the unit of the exact ones."""
     found = []
-    for below, digits, share in _NUMBER.findall(printed):
+    for digits, share in _NUMBER.findall(printed):
         plain = digits.replace(",", "").replace("−", "-")
         if plain.endswith("∞"):
             found.append((-math.inf if plain.startswith("-") else math.inf, 0.0))
@@ -151,6 +151,5 @@ def numbers_in(printed: str):
         scale = 0.01 if share else 1.0
         decimals = len(plain.partition(".")[2])
         half = 0.5 * 10**-decimals * scale
-        value = float(plain) * scale
-        found.append((value / 2, value / 2) if below else (value, half))
+        found.append((float(plain) * scale, half))
     return found

@@ -307,7 +307,7 @@ def comparison_columns(
         row = _arm(one, "rate", level) | _arm(other, "rate_control", level)
         row |= {"n_labels": len(one.labels), "n_labels_control": len(other.labels)}
         both: CorrectedDifference | None = None
-        if rectifier == "pooled" and not _unusable(rows, variant | reference):
+        if rectifier == "pooled" and not rows.refusal(variant | reference, "both together"):
             both, _ = pooled_difference(*verdicts, level=level)
             refusal = both.refusal
         elif not refusal and item is not None:
@@ -328,10 +328,6 @@ def comparison_columns(
     _decide(found, level)
     names = list(found[0]) if found else []
     return pd.DataFrame({name: _column([row[name] for row in found], name) for name in names}), facts
-
-
-def _unusable(rows: LabelledRows, mask: NDArray[np.bool_]) -> bool:
-    return bool(rows.refusal(mask, "both together"))
 
 
 def _arm(group: LabelledGroup, name: str, level: float) -> dict[str, Any]:

@@ -68,16 +68,6 @@ def open_table(table: Any) -> nw.LazyFrame[Any]:
     return frame.rename({old: new for old, new in zip(names, safe, strict=True) if old != new})
 
 
-def holds_lists(table: Any, column: str) -> bool:
-    """Return whether a column of a table that is no pandas table holds lists or records."""
-    return isinstance(nw.from_native(table).collect_schema()[column], nw.List | nw.Array | nw.Struct)
-
-
-def first_known(columns: Sequence[str]) -> nw.Expr:
-    """Return the first of the columns that is not null."""
-    return nw.coalesce(*columns) if len(columns) > 1 else nw.col(columns[0])
-
-
 def known_number(column: str) -> nw.Expr:
     """Return a column of numbers as float64, null where it is null or NaN."""
     # By comparing, because not every database behind Ibis can be asked for NaN: it is above infinity, or not comparable.
@@ -118,7 +108,8 @@ def with_instant(frame: nw.LazyFrame[Any], times: Sequence[str], name: str) -> n
             frame = frame.with_columns(nw.col(part).dt.timestamp("us"))
         else:
             frame = nw.from_native(made(frame.to_native(), part)).lazy()
-    return frame.with_columns(first_known(parts).alias(name)).drop(*parts)
+    first = nw.coalesce(*parts) if len(parts) > 1 else nw.col(parts[0])
+    return frame.with_columns(first.alias(name)).drop(*parts)
 
 
 def _in_duckdb(relation: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import count_by, holds_lists, is_remote, named, open_table
+from promptlift.analysis.engines import count_by, is_remote, named, open_table
 from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SEVERITIES
@@ -40,7 +40,8 @@ def needs_long_table(table: Any, column: str, argument: str) -> NoReturn:
     present = names_of(table)
     if column not in present:
         raise FrameError([column], present, hint=long)
-    held = "lists" if holds_lists(table, column) else "values"
+    kind = nw.from_native(table).collect_schema()[column]
+    held = "lists" if isinstance(kind, nw.List | nw.Array | nw.Struct) else "values"
     raise ValueError(f"Column {column} holds {held} that would have to be read whole. {long}")
 
 

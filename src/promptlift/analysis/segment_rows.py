@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import (
-    ROWS,
-)
+from promptlift.analysis.engines import ROWS
 from promptlift.analysis.outcomes import outcome_codes
 
 if TYPE_CHECKING:
