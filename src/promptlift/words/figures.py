@@ -39,19 +39,20 @@ def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]
     ends
         Numbers that are shown only where they are exact: 0, and for percentages 100.
     """
-    most = _digits(values, ends)
+    exact = [round(value, 9) for value in values]  # 100 × 0.575 is a little less than 57.5
+    most = _digits(exact, ends)
 
     def text(value: float) -> str:
         # Two digits say how far a number is from an end; more only tell it from another.
         away = min(abs(value - end) for end in ends)
-        enough = max(1 - math.floor(math.log10(away)), 0) if away else 0
+        enough = max(1 - math.floor(math.log10(away)), 0) if 0.0 < away < math.inf else 0
         for digits in range(min(enough, most), most):
             near = round(value, digits)
-            if near not in ends and all(near != round(one, digits) for one in values if one != value):
+            if near not in ends and all(near != round(one, digits) for one in exact if one != value):
                 return _text(value, digits)
         return _text(value, most)
 
-    return tuple(map(text, values))
+    return tuple(map(text, exact))
 
 
 def signed_figures(*values: float) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def percent(*fractions: float) -> tuple[str, ...]:
 
 def confidences(*values: float) -> tuple[str, ...]:
     """Format confidences with two digits, more where different ones would look alike or one would look certain."""
-    digits = max(2, _digits([100.0 * value for value in values], _WHOLE) + 2)
+    digits = max(2, _digits([round(100.0 * value, 9) for value in values], _WHOLE) + 2)
     return tuple(f"{value:.{digits}f}" for value in values)
 
 
@@ -118,11 +119,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def _digits(values: Sequence[float], ends: tuple[float, ...]) -> int:
-    exact = [round(value, 9) for value in values]
     for digits in range(_MOST_DIGITS):
-        shown = [round(value, digits) for value in exact]
-        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
-        if len(set(shown)) == len(set(exact)) and not at_an_end:
+        shown = [round(value, digits) for value in values]
+        at_an_end = any(near in ends and near != value for near, value in zip(shown, values, strict=True))
+        if len(set(shown)) == len(set(values)) and not at_an_end:
             return digits
     return _MOST_DIGITS
 
