@@ -54,7 +54,7 @@ def says(locator, words):
 
 
 def unfold_filters(box):
-    box.locator(".plw-filters summary").click()
+    box.locator(".plw-filters summary").first.click()
 
 
 def opens(box, number):
@@ -93,6 +93,10 @@ def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):
     box.get_by_role("button", name="Clear").click()
     says(found, re.compile(r"^10,000 conversations"))
 
+    page.keyboard.press("?")
+    box.locator(".plw-help").get_by_text("next unlabelled").wait_for()
+    page.keyboard.press("?")
+    box.locator(".plw-help").wait_for(state="hidden")
     # Keys: down two, say no and negative, next without a label, the next page, the end, take a label back.
     page.keyboard.press("ArrowDown")
     page.keyboard.press("j")

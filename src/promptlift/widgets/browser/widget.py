@@ -50,7 +50,7 @@ _KEYS: Final = {
     "Home End": "first, last",
     "/": "search",
     "y n": "completed: yes, no",
-    "1 2 3": "negative, neutral, positive",
+    "1 2 3": "sentiment, from bad to good",
     "⌫": "remove the labels",
     "Enter": "next unlabelled",
     "?": "show or hide this help",
@@ -154,7 +154,7 @@ class ConversationBrowser(TreeWidget):
         # Nobody sees what others said while labelling a plan.
         self._others = {} if others is None or self._plan else answers_by_conversation(others)
         self._analyser = None if self._catalogue.blind else facts_of(conversations).get("analyser")
-        self._query, self._fresh, self._help, self._learned = Query(), True, False, ""
+        self._query, self._fresh, self._learned = Query(), True, ""
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(self._query)
         self._place: int | None = None
@@ -218,7 +218,6 @@ class ConversationBrowser(TreeWidget):
             "remove": lambda event: self._change(event, self._labels.clear),
             "note": self._note,
             "learn": lambda _: self._learn(),
-            "help": lambda _: self._toggle_help(),
         }
 
     # Search and moves.
@@ -327,9 +326,6 @@ class ConversationBrowser(TreeWidget):
             said = f"Nothing was learned: {error}"
         self._learned = one_line(said, 2_000)
 
-    def _toggle_help(self) -> None:
-        self._help = not self._help
-
     def _answered(self) -> int:
         return len(self._labels) if self._plan is None else sum(map(self._labels.is_labelled, self._plan.ids))
 
@@ -367,8 +363,6 @@ class ConversationBrowser(TreeWidget):
         memory = f"{self._saved_in()} {self._catalogue.blind} {len(self._catalogue)} {choices}"
         inside = nodes(
             h("div.plw-filters", part="_filters", form=True, memory=memory, fresh=self._fresh),
-            self._help
-            and h("div.plw-help", [h("span", h("kbd", key), " ", words) for key, words in _KEYS.items()]),
             self._notice,
             h("div.plw-panes", left, shown),
             h("div.plw-labels", part="_labelling"),
@@ -407,6 +401,7 @@ class ConversationBrowser(TreeWidget):
         words = f"{total:,} conversations" if found == total else f"{found:,} of {total:,} conversations"
         active = sum((len(query.chosen), bool(query.since or query.until), bool(query.labelled)))
         title = f"Filters{f' ({active})' if active else ''}"
+        keys = [h("span", h("kbd", key), " ", said) for key, said in _KEYS.items()]
         return [
             h(
                 "div.plw-bar",
@@ -414,7 +409,11 @@ class ConversationBrowser(TreeWidget):
                 fold(title, h("div.plw-bar", filters)),
                 h("button", "Clear", action="clear", then=".plw-list"),
                 h("span.plw-found", words, role="status"),
-                h("button", "Keys ", h("kbd", "?"), action="help", keys="?"),
+                h(
+                    "details",
+                    h("summary.plw-heading", "Keys ", h("kbd", "?"), keys="?"),
+                    h("div.plw-help", keys),
+                ),
             )
         ]
 

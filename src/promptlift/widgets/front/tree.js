@@ -138,6 +138,7 @@ function render({ model, el, host }) {
   function press(from) {
     if (from.disabled || more.refuses?.(from)) return;
     if (from.matches("input")) { from.focus(); from.select(); return; }
+    if (from.matches("summary")) { from.click(); return; }
     if ("action" in from.dataset) send(from);
     const folded = from.closest("details:not([open])");
     if (folded && "follow" in from.dataset) folded.open = true;
