@@ -21,17 +21,6 @@ def observation(number, text="Hi", **more):
 
 
 RUN = {"id": "r", "run_type": "llm", "inputs": {"messages": CHAT[:1]}, "outputs": {"messages": CHAT[1:]}}
-SPAN = {
-    "context": {"trace_id": "t", "span_id": "s"},
-    "span_kind": "LLM",
-    "attributes": {"input.value": "Hi", "output.value": "Hello"},
-}
-INTERCOM = {
-    "type": "conversation",
-    "id": "i",
-    "source": {"body": "Hi", "author": {"type": "user"}},
-    "conversation_parts": {"conversation_parts": [{"body": "Hello", "author": {"type": "admin"}}]},
-}
 TRACE = {
     "id": "t",
     "timestamp": "2026-01-05T10:00:00Z",
@@ -44,10 +33,7 @@ WRAPPED = {
     "langfuse, API": ({"data": [observation(1)], "meta": {"page": 1, "limit": 50, "totalItems": 1}}, "langfuse"),
     "langfuse, trace page": ({"trace": TRACE, "observations": [observation(1)]}, "langfuse"),
     "langfuse, session": ({"id": "s", "traces": [TRACE]}, "langfuse"),
-    "langsmith, API": ({"runs": [RUN], "cursors": {"next": None}, "search_cursors": None}, "langsmith"),
     "langsmith, API v2": ({"items": [RUN], "next_cursor": "c"}, "langsmith"),
-    "phoenix, API": ({"next_cursor": None, "data": [SPAN]}, "phoenix"),
-    "intercom, API": ({"type": "conversation.list", "conversations": [INTERCOM], "pages": {"page": 1}}, "intercom"),
     "a name of its own": ({"exported": [{"messages": CHAT}]}, "openai"),
     "two names": ({"data": {"chats": [{"messages": CHAT}]}}, "openai"),
     "sharegpt": ({"conversations": [{"id": "a", "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]}]}, "sharegpt"),

@@ -416,17 +416,15 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
         text = str(text)
     if "part" in columns.of:
         text = plain(text)
-    model = columns.get(row, "model")
-    detail = MessageDetails(
-        collector.time(columns.get(row, "time"), columns.of.get("time", "time")),
-        model if isinstance(model, str) and model else None,
-        collector.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens")),
-    )
-    role = columns.get(row, "role")
+    time = collector.time(columns.get(row, "time"), columns.of.get("time", "time"))
+    tokens = collector.tokens(columns.get(row, "tokens"), columns.of.get("tokens", "tokens"))
+    role, model = columns.get(row, "role"), columns.get(row, "model")
+    model = model if isinstance(model, str) and model else None
     kind = kind_of(role, "the row", collector.roles)
     if isinstance(text, str) and kind in ROLES:
-        return [ParsedMessage(kind, text, *(detail if kind == "assistant" else detail._replace(model=None)))]
-    return fold([{"role": role, "content": text}], collector, path="row", details={0: detail})
+        return [ParsedMessage(kind, text, time, model if kind == "assistant" else None, tokens)]
+    details = {0: MessageDetails(time, model, tokens)}
+    return fold([{"role": role, "content": text}], collector, path="row", details=details)
 
 
 def _conversation(
