@@ -77,7 +77,7 @@ def test_a_table_of_several_prompts_goes_to_the_same_prompts_in_any_parts(
 
 
 def test_files_that_belong_together_are_read_together(run_command, lift, tmp_path):
-    """The requests of a batch and its answers; the second file adds nothing of its own and is no failure."""
+    """The requests of a batch and its answers, in any order; the second file adds nothing of its own and is no failure."""
     asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where is it?"}]}
     answer = {
         "object": "chat.completion",
@@ -94,8 +94,11 @@ def test_files_that_belong_together_are_read_together(run_command, lift, tmp_pat
             "import", *(tmp_path / name for name in order), "--prompt", "Import pairs", "--no-wait"
         )
         assert code == 0, said
-        assert "in.jsonl: openai-batch, 1 conversation, 1 model call; logged" in said
-        assert "out.jsonl: openai-batch, 0 conversations\n" in said
+        assert f"{order[0]}: openai-batch, 1 conversation, 1 model call; logged" in said
+        assert (
+            f"{order[1]}: openai-batch, 0 conversations\n  Its records are read together with those of"
+            in said
+        )
     assert list(lift.messages("Import pairs")["content"]) == ["Where is it?", "Here."]
 
 

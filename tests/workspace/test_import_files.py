@@ -84,7 +84,8 @@ def generation(number, prompt, text="You help.", **known):
 
 
 def test_one_named_prompt_has_the_given_name_and_the_next_ones_names_of_their_own(imported, lift, name):
-    imported([generation(1, "sales")], [generation(2, "support")])
+    imported([generation(1, "sales")])
+    imported([generation(2, "support")])
     assert (len(lift.conversations(name)), len(lift.conversations(f"{name} / support"))) == (1, 1)
     # So does a later import: the prompt remembers which one it is.
     imported([generation(3, "sales"), generation(4, "support")])
