@@ -1,4 +1,4 @@
-"""Query parameters: lists of words, and the names by which parameters go."""
+"""Query parameters: defaults, lists of words, and the names by which parameters go."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from urllib.parse import quote
 import pytest
 from starlette.datastructures import QueryParams
 
-from promptlift.schema import queries
+from promptlift.schema import limits, queries
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.routes.messages import validated
 
 
 def read(text, model=queries.ConversationsQuery):
     return validated(model, dict(QueryParams(text)), {})
+
+
+def test_without_parameters_there_are_defaults_and_no_problem():
+    query = read("")
+    assert (query.limit, query.offset) == (limits.LIST_LIMIT_DEFAULT, 0)
+    assert (query.prompt_id, query.linked_id, query.status, query.has_insights) == (None,) * 4
+    assert (query.include_insights, query.include_content) == (False, False)
+    assert read("", queries.PromptsQuery).tags == ()
+    assert read("", queries.InsightsQuery).days == "30"
+    assert read("", queries.ConversationQuery).include_insights is True
+    assert read("promptId=").linked_id is None
 
 
 def test_words_are_between_commas_and_each_counts_once():
