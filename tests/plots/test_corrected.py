@@ -48,9 +48,6 @@ def test_the_judges_estimate_is_hollow_and_the_corrected_one_filled(world, name,
     table, labels = world
     result = getattr(analysis, name)(table, labels=labels, **options)
     ax = getattr(plots, name)(result)
-    if name == "segments":
-        # Of the two prompts, each is the rest of the other.
-        result = result.head(1)
     hollow, filled = estimates(ax, axis=1 if column == "rate" else 0)
     assert hollow == pytest.approx(result[column].tolist())
     assert filled == pytest.approx(result[f"{column}_corrected"].dropna().tolist())

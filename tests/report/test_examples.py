@@ -86,7 +86,7 @@ def test_the_output_of_tools_is_shortened_and_of_people_is_not():
     table = conversations(8).assign(content=json.dumps({"messages": messages}))
     (shown,) = examples(table, examples=1)
     assert [turn.role for turn in shown.turns] == ["user", "tool", "tool", "assistant"]
-    assert [len(turn.content) <= 161 for turn in shown.turns] == [True, True, True, False]
+    assert [len(turn.content) <= 110 for turn in shown.turns] == [True, True, True, False]
     assert [turn.content[:3] for turn in shown.preview] == ["777"]
 
 

@@ -202,13 +202,13 @@ def test_the_edits_of_a_winner_have_symptom_and_evidence():
     rows = tables_of(made)["edits"]
     assert [row["symptom"] for row in rows] == [
         "Requests are declined and nothing is offered",
-        "Answers are too long to be read",
         "People are asked for what they said already",
+        "Answers are too long to be read",
     ]
     assert rows[0]["change"] == f"added: {TEXTS['e1']}"
-    assert rows[1]["change"] == f"replaced: Answer in {{language}}. → {TEXTS['e3']}"
+    assert rows[2]["change"] == f"replaced: Answer in {{language}}. → {TEXTS['e3']}"
     assert rows[0]["evidence"].startswith("2 places: “I am afraid that this is not possible.”")
-    assert (rows[0]["won"], rows[0]["lost"], rows[2]["generation"]) == ("9", "2", "2")
+    assert (rows[0]["won"], rows[0]["lost"], rows[1]["generation"]) == ("9", "2", "2")
     assert any("no part of its lift" in words for words in optimizations(made, redacted=False).paragraphs)
     assert "edits" not in tables_of(material(optimization()))
 
@@ -220,7 +220,7 @@ def test_the_edits_of_a_redacted_report_have_no_words_of_conversations():
     rows = tables_of(searched(variants=candidates(made=made)), redacted=True)["edits"]
     assert [row["evidence"] for row in rows] == ["2 places"] * 3
     assert "withheld" in rows[0]["symptom"]
-    assert rows[2]["symptom"] == "[e-mail] is asked again"
+    assert rows[1]["symptom"] == "[e-mail] is asked again"
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ def test_the_exact_numbers_are_those_of_analysis(written):
     exact = exact_tables(paths["document"])
     assert {"optimizations", "variants", "edits"} <= set(exact) or {"corrected", "differences"} <= set(exact)
     trend, mine = analysis.completion_trend(table, freq="auto", by=by), exact["completion"]
+    trend = trend[trend[["n", "n_missing", "n_in_progress"]].any(axis=1)].reset_index(drop=True)
     assert all(mine[name].equals(trend[name]) for name in ("rate", "rate_low", "rate_high"))
     for name in ("completed", "n_missing", "period_start"):
         assert mine[name].tolist() == trend[name].tolist()
@@ -147,11 +148,12 @@ def test_html_markdown_and_pdf_print_the_exact_numbers_alike(written):
         [[squeezed(cell) for cell in row] for row in table] for table in markdown_tables(paths["md"])
     ]
     text = pdf_text(paths["pdf"]) if "pdf" in paths else None
+    folded = {table.name for part in paths["document"].sections for table in part.tables if table.folded}
     for name, rows in tables.items():
         assert [[squeezed(cell) for cell in row] for row in rows] in in_markdown, name
         assert len(rows) - 1 == len(exact[name])
         for row, (_, mine) in zip(rows[1:], exact[name].iterrows(), strict=True):
-            assert text is None or squeezed("".join(row)) in text, (name, row)
+            assert text is None or (squeezed("".join(row)) in text) != (name in folded), (name, row)
             same_as_printed(row, mine)
     in_markdown = [row for table in in_markdown for row in table]
     assert [card[0] for card in cards] == exact["headline"]["measure"].tolist()

@@ -7,7 +7,10 @@ from datetime import date
 import pytest
 
 from promptlift import report, samples
-from support.report_page import clock, read_page
+from promptlift.local import log_samples, wait_for_insights
+from promptlift.report.renderers.html import page
+from support.report_numbers import document_of
+from support.report_page import clock, cut_off, read_page
 from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
@@ -57,6 +60,20 @@ def test_prompts_are_compared_by_their_names(lift, prompt_ids, tmp_path):
         sentence = sentence.replace(one, f"Support assistant v{number}")
     assert sentence in page.text
     assert not any(one in page.text for one in prompt_ids)
+
+
+@pytest.mark.usefixtures("needs_pdf")
+def test_two_prompts_take_at_most_eight_pages_and_nothing_is_cut_off(lift):
+    import weasyprint
+
+    ids = list(log_samples(lift, ending=date(2026, 3, 10)).values())
+    wait_for_insights(lift, ids, progress=False)
+    lift.optimize(ids[0], mode="validation", variants=3, seed=12)
+    made = document_of(lift, ids, clock=clock)
+    assert {"differences", "optimizations", "examples"} <= {one.name for one in made.sections}
+    pages = weasyprint.HTML(string=page(made, paged=True)).render().pages
+    assert 4 <= len(pages) <= 8
+    assert not cut_off(pages)
 
 
 def test_a_prompt_without_conversations_gives_a_report_that_says_so(lift, tmp_path):

@@ -59,6 +59,21 @@ class Page(HTMLParser):
         return {tag for tag, _ in self.tags}
 
 
+def boxes(sheet, *names):
+    """The boxes of these tags on a page that WeasyPrint laid out."""
+    return [box for box in sheet._page_box.descendants() if box.element_tag in names]
+
+
+def cut_off(pages):
+    """The texts and pictures that reach over the right margin of a page."""
+    return [
+        box.element
+        for sheet in pages
+        for box in boxes(sheet, "td", "th", "figure", "p", "li")
+        if box.position_x + box.width > sheet._page_box.content_box_x() + sheet._page_box.width + 0.5
+    ]
+
+
 def read_page(path) -> Page:
     return Page(path.read_text(encoding="utf-8"))
 

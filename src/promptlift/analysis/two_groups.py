@@ -41,6 +41,12 @@ class Parts(NamedTuple):
     conversations: pd.DataFrame
 
 
+def clear_differences(others: pd.DataFrame) -> tuple[str, ...]:
+    """Return what else clearly differs, a sentence each, of the result of ``what_else``."""
+    said, clear = others.attrs["promptlift"]["sentences"], others["verdict"].ne("unclear")
+    return tuple(sentence for sentence, shown in zip(said, clear, strict=True) if shown)
+
+
 def answer(
     table: pd.DataFrame,
     names: tuple[Any, Any],

@@ -52,7 +52,7 @@ def segments(
 ) -> Axes:
     """Draw how much less or more often each segment succeeds than the rest, the surest on top.
 
-    The line at 0 is the rest of a segment's column; of two values of a column only the first is drawn. "Lower" and "higher" are said only of segments that are clear after
+    The line at 0 is the rest of a segment's column. "Lower" and "higher" are said only of segments that are clear after
     Holm's correction over the whole table, shown or not; an interval is one segment's own.
 
     Parameters
@@ -93,8 +93,7 @@ def segments(
         "labels": labels,
     }
     table = theme.result_of(data, "segments", outcome=outcome, **options)
-    alone = table[[not repeats for repeats in _repeats(table)]]
-    shown = alone.head(len(alone) if top is None else top)
+    shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
     facts = table.attrs["promptlift"]
     words = theme.plain(outcome_name(facts).replace("_", " "), 28)
@@ -108,22 +107,11 @@ def segments(
         _draw_rows(ax, shown, label, **style)
         notes = [
             *corrected_notes(shown, "difference_points"),
-            *_notes(table, len(alone) - len(shown), len(shown)),
+            *_notes(table, len(shown)),
             *version_notes(facts),
         ]
     theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
-
-
-def _repeats(table: pd.DataFrame) -> list[bool]:
-    """Return which rows are the rest of one above: of two values of a column, the second says nothing new."""
-    seen: set[Any] = set()
-    repeats = []
-    for row in table[["column", "n", "n_rest", "completed", "rate_rest"]].itertuples(index=False):
-        others = round(row.rate_rest * row.n_rest)
-        repeats.append((row.column, row.n_rest, row.n, others) in seen)
-        seen.add((row.column, row.n, row.n_rest, row.completed))
-    return repeats
 
 
 def _draw_rows(ax: Axes, shown: pd.DataFrame, label: str, **style: Any) -> None:
@@ -146,7 +134,7 @@ def _numbers(row: Mapping[Any, Any]) -> str:
     return f"{row['rate']:.0%} of {row['n']:,} vs {row['rate_rest']:.0%} of {row['n_rest']:,}"
 
 
-def _notes(table: pd.DataFrame, left_out: int, shown: int) -> list[str]:
+def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
     corrected = has_corrected(table, "difference_points")
@@ -159,7 +147,7 @@ def _notes(table: pd.DataFrame, left_out: int, shown: int) -> list[str]:
     notes = [
         f"{'By labels, ' if corrected else ''}{clear:,} of {len(table):,} segments {differ}: {rule}. An observation, not a cause.",
     ]
-    if left_out:
+    if shown < len(table):
         notes.append(f"Only the {shown:,} surest are shown.")
     if facts["smallest_findable_points"] is not None:
         notes.append(f"Drops of less than {facts['smallest_findable_points']:.0f} points may be missed.")

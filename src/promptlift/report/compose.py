@@ -13,11 +13,17 @@ from promptlift.report.formatting import day
 from promptlift.report.gather import GROUP, records, text_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
-from promptlift.report.sections.comparisons import Answer, against_the_period_before, between_prompts
+from promptlift.report.sections.comparisons import (
+    Answer,
+    against_the_period_before,
+    between_prompts,
+    without_words,
+)
 from promptlift.report.sections.corrected import corrected, corrected_sentences
 from promptlift.report.sections.examples import example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
+from promptlift.report.sections.next_steps import next_steps, where_it_fails
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
 from promptlift.words.figures import counted
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["compose"]
 
 _TITLE_CHARS: Final = 120
+_TOP_ISSUES: Final = 8
 _EVIDENCE_CHARS: Final = 4_000
 _EMPTY: Final = {
     "completion": "task completion (no ended conversation has insights)",
@@ -89,12 +96,18 @@ def compose(
     parts.append(corrected(rows, material))
     shown = example_conversations(material, examples, redacted=redacted)
     found: dict[str, Section | None] = {}
+    segments = None
     if len(table):
         found["completion"] = measures.completion(trend, material, rows)
         found["sentiment"] = measures.sentiment(table, material)
-        found["issues"] = issues(table, material, quoted=not redacted)
+        named = analysis.issues(table, by=material.by, top=_TOP_ISSUES)
+        found["issues"] = issues(table, named, material, quoted=not redacted)
+        segments = where_it_fails(without_words(table) if redacted else table, material, judged)
+        parts.append(next_steps(named, segments, material, judged))
     found |= {"optimizations": optimizations(material, redacted=redacted), "examples": shown}
-    parts += [section for section in found.values() if section is not shown]
+    optimized = found["optimizations"]
+    parts += [section for section in found.values() if section not in (shown, optimized)]
+    parts += [segments, optimized]
     parts += [
         explanations.how_to_read(compared=material.compared),
         explanations.how_measured(
@@ -113,7 +126,7 @@ def compose(
         answer=tuple(sentence for one in answers for sentence in one.sentences),
         facts=tuple(_facts(material, window, overview)),
         notices=(
-            *explanations.notices(material, judged.get("basis"), period=window.words, redacted=redacted),
+            *explanations.notices(material, judged, period=window.words, redacted=redacted),
             *rehearsal_notice(material),
         ),
         headlines=tuple(
@@ -165,19 +178,34 @@ def _answers(
 
 
 def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
-    """Return the table with issue titles that are safe as labels of figures."""
-    cleaned = table.assign(issues=[_clean_issues(cell, redacted=redacted) for cell in table["issues"]])
+    """Return the table with titles of issues and topics that are safe as labels of figures and names of segments."""
+    shown: dict[str, str] = {}
+    cleaned = table.assign(issues=[_clean_issues(cell, shown, redacted=redacted) for cell in table["issues"]])
+    if "topics" in table:
+        cleaned["topics"] = [_clean_topics(cell, shown) for cell in table["topics"]]
     cleaned.attrs = table.attrs
     return cleaned
 
 
-def _clean_issues(cell: Any, *, redacted: bool) -> Any:
+def _title(given: str, shown: dict[str, str]) -> str:
+    """Return a title as it is shown; each is made once."""
+    if given not in shown:
+        shown[given] = one_line(given, _TITLE_CHARS) or "(no title)"
+    return shown[given]
+
+
+def _clean_topics(cell: Any, shown: dict[str, str]) -> Any:
+    return [_title(str(topic), shown) for topic in cell] if isinstance(cell, list) else cell
+
+
+def _clean_issues(cell: Any, shown: dict[str, str], *, redacted: bool) -> Any:
+    """Return the issues of a conversation with their titles as they are shown."""
     if not isinstance(cell, list):
         return cell
     cleaned = []
     for one in cell:
         named = one if isinstance(one, dict) else {"title": one}
-        title = one_line(named.get("title") or "", _TITLE_CHARS) or "(no title)"
+        title = _title(str(named.get("title") or ""), shown)
         cleaned.append(
             {**named, "title": _without_quotes(title, named.get("evidence")) if redacted else title}
         )

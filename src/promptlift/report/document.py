@@ -139,7 +139,9 @@ class Table:
     title
         Title for people.
     folded
-        Whether it repeats a figure or another table, so that a page may fold it.
+        Whether it repeats a figure or another table: a page folds it, and paper leaves it out.
+    most
+        Rows that a page shows at once: longer tables are folded, and paper has as many rows and the number of the others.
     """
 
     name: str
@@ -147,14 +149,20 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     folded: bool = False
+    most: int | None = None
 
     @classmethod
-    def of(cls, name: str, title: str, rows: Iterable[Any], *fields: Field, folded: bool = False) -> Table:
+    def of(cls, name: str, title: str, rows: Iterable[Any], *fields: Field, **how: Any) -> Table:
         """Make a table of rows of data, each column beside what it shows of a row."""
         columns = tuple(column for column, _ in fields)
         return cls(
-            name, title, columns, tuple(tuple(shown(row) for _, shown in fields) for row in rows), folded
+            name, title, columns, tuple(tuple(shown(row) for _, shown in fields) for row in rows), **how
         )
+
+    @property
+    def hidden(self) -> int:
+        """How many of its rows are more than a page shows at once."""
+        return 0 if self.most is None else max(0, len(self.rows) - self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +207,8 @@ class Figure:
         What a reader must know to read it.
     chart
         Its numbers, where a workbook shows them as a chart.
+    is_half
+        Whether paper shows it beside another one.
     """
 
     name: str
@@ -206,6 +216,7 @@ class Figure:
     paint: Callable[[Width], str]
     caption: str = ""
     chart: Chart | None = None
+    is_half: bool = False
 
 
 @dataclass(frozen=True, slots=True)

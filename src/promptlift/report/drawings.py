@@ -46,7 +46,7 @@ _GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
 _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
 
 
-def paint(name: str, table: pd.DataFrame, width: Width) -> str:
+def paint(name: str, table: pd.DataFrame, width: Width, title: str = "auto") -> str:
     """Draw the trend, the sentiment or the issues (the results of their analyses), or the lift of ``lift.variants``.
 
     The sizes are in inches: the height of the axes, the space at their left, and what is needed below them beside a line of
@@ -56,18 +56,18 @@ def paint(name: str, table: pd.DataFrame, width: Width) -> str:
         # The narrow one has no label at the axis: its title says what is drawn.
         left = {"wide": 1.2, "narrow": 0.9}[width]
         return _paint(
-            name, plots.completion_trend, table, width, lane_height(_groups(table)) - 0.8, left, _DATES
+            name, plots.completion_trend, table, width, title, lane_height(_groups(table)) - 0.8, left, _DATES
         )
     if name == "sentiment":
         height = (2.0 + 0.3 * _groups(table)) * table["sentiment"].nunique() / 3
-        return _paint(name, plots.sentiment_distribution, table, width, height, 1.05)
+        return _paint(name, plots.sentiment_distribution, table, width, title, height, 1.05)
     if name == "issues":
         groups = _groups(table)
         height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
-        return _paint(name, plots.issues, table, width, height, 0.2)
+        return _paint(name, plots.issues, table, width, title, height, 0.2)
     measured = table[table["lift"].notna()]
     height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * measured["stage"].astype("str").nunique()
-    return _paint(name, plots.variant_lift, table, width, height, 0.2)
+    return _paint(name, plots.variant_lift, table, width, title, height, 0.2)
 
 
 def _groups(table: pd.DataFrame) -> int:
@@ -80,6 +80,7 @@ def _paint(
     plot: Callable[..., Axes],
     table: pd.DataFrame,
     width: Width,
+    title: str,
     height: float,
     left: float,
     more: float = 0,
@@ -96,6 +97,8 @@ def _paint(
         What it draws.
     width
         For which width.
+    title
+        As plots have it.
     height, left
         Height of the axes, and the space at their left, in inches.
     more
@@ -112,12 +115,12 @@ def _paint(
         FigureCanvasSVG(figure)
         beside = (left / inches, (inches - left - _RIGHT) / inches)
         ax = figure.add_axes((beside[0], 0.1, beside[1], 0.8))
-        plot(table, title="auto", ax=ax)
+        plot(table, title=title, ax=ax)
         if width == "narrow":
             ax.set_ylabel("")
         foot = _FOOT + more + _NOTE_LINE * _lines_below(ax)
-        title = 0.2 + _TITLE_LINE * (ax.get_title(loc="left").count("\n") + 1)
-        full = foot + height + title
+        head = 0.2 + _TITLE_LINE * (ax.get_title(loc="left").count("\n") + 1)
+        full = foot + height + head
         figure.set_figheight(full)
         ax.set_position((beside[0], foot / full, beside[1], height / full))
         figure.savefig(out, format="svg", metadata=_NO_METADATA, transparent=True)

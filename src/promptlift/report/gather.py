@@ -21,6 +21,7 @@ from promptlift.analysis.reading import (
 )
 from promptlift.errors import FrameError, NotFound
 from promptlift.report.document import Column
+from promptlift.report.redaction import repeats
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
 from promptlift.words.names import distinct_lines
@@ -118,6 +119,12 @@ class Material:
     def compared(self) -> bool:
         """Whether the report is about several prompts."""
         return len(self.names) > 1
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the prompts have words of their texts in common, as far as these are known."""
+        first, *others = (text_of(prompt.get("content")) for prompt in self.prompts.values())
+        return not (first and all(others)) or all(repeats(one, first) for one in others)
 
     @property
     def by(self) -> str | None:
@@ -316,9 +323,11 @@ def _known_prompts(source: Any, ids: list[str | None]) -> dict[str, dict[str, An
     table = source.prompts()
     known = {str(row["prompt_id"]): row for row in table.to_dict("records")}
     for one in ids:
-        if one is not None:  # the list of prompts has no objectives
+        if one is not None:  # the list of prompts has neither objectives nor texts
             prompt = source.client.prompts.get(one)
-            known.setdefault(one, {"prompt_id": one, "name": prompt.name})["objective"] = prompt.objective
+            known.setdefault(one, {"prompt_id": one, "name": prompt.name}).update(
+                objective=prompt.objective, content=prompt.content
+            )
     return known
 
 

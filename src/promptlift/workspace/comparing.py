@@ -69,9 +69,9 @@ class Comparison:
     @property
     def what_else(self) -> tuple[str, ...]:
         """What else clearly differs, a sentence each."""
-        said = self.others.attrs["promptlift"]["sentences"]
-        clear = self.others["verdict"].ne("unclear")
-        return tuple(sentence for sentence, shown in zip(said, clear, strict=True) if shown)
+        from promptlift.analysis.two_groups import clear_differences  # noqa: PLC0415  pandas takes its time to load
+
+        return clear_differences(self.others)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

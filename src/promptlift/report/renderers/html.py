@@ -5,22 +5,28 @@ from __future__ import annotations
 import base64
 import math
 import re
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from promptlift.report.cells import heading, parts_of, value_of
+from promptlift.display.turn import Turn
+from promptlift.report.cells import formatted, heading, parts_of, value_of
 from promptlift.report.formatting import clock_time, omitted
 from promptlift.report.sections.headlines import CARDS
+from promptlift.schema.inert import shorten
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from promptlift.report.document import Cell, Document, Headline, Kind, Logo, Width
+    from promptlift.report.document import Cell, Document, Figure, Headline, Kind, Logo, Transcript, Width
 
 __all__ = ["page", "render"]
 
 _COLOR: Final = re.compile(r"(?<=: )#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
+_ENDS_ON_PAPER: Final = (4, 3)
+_CHARS_ON_PAPER: Final = 300
 _ENDS: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0)}
 
 
@@ -32,13 +38,15 @@ def page(document: Document, *, paged: bool = False) -> str:
     document
         The document.
     paged
-        Whether it is for paper: folded tables are then printed at the end.
+        Whether it is for paper: folded tables are left out, and long tables and conversations shortened.
     """
     template = _environment().get_template("report.html.jinja")
     figures = [figure for section in document.sections for figure in section.figures]
     # A reader's screen may be narrow or dark; paper is neither.
-    widths: tuple[Width, ...] = ("wide",) if paged else ("wide", "narrow")
-    drawings = {figure.name: {width: figure.paint(width) for width in widths} for figure in figures}
+    drawings = {
+        figure.name: {width: figure.paint(width) for width in _widths(figure, paged=paged)}
+        for figure in figures
+    }
     dark = "" if paged or not figures else _follow_page(drawings)
     text = template.render(
         document=document,
@@ -46,7 +54,6 @@ def page(document: Document, *, paged: bool = False) -> str:
         cards=len(document.headlines) <= CARDS,
         drawings=drawings,
         dark=dark,
-        folded=[table for section in document.sections for table in section.tables if table.folded],
     )
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -54,6 +61,12 @@ def page(document: Document, *, paged: bool = False) -> str:
 def render(document: Document) -> bytes:
     """Render a document."""
     return page(document).encode("utf-8")
+
+
+def _widths(figure: Figure, *, paged: bool) -> tuple[Width, ...]:
+    if not paged:
+        return ("wide", "narrow")
+    return ("narrow",) if figure.is_half else ("wide",)
 
 
 def _follow_page(drawings: dict[str, dict[Width, str]]) -> str:
@@ -99,13 +112,16 @@ def _environment() -> Environment:
         "clock": clock_time,
         "omitted": omitted,
         "data_uri": _data_uri,
+        "on_paper": _on_paper,
     }
     return environment
 
 
-def _formatted(cell: Cell, kind: Kind) -> str:
-    """Return a cell as text that breaks only before its interval."""
+def _formatted(cell: Cell, kind: Kind, *, dense: bool) -> str:
+    """Return a cell as text that breaks only before its interval, and in a dense table anywhere."""
     number, ends = parts_of(cell, kind)
+    if dense:
+        return formatted(cell, kind)
     if kind == "text":
         return number
     number, ends = number.replace(" ", "\u00a0"), ends.replace(" ", "\u00a0")
@@ -120,6 +136,22 @@ def _scale(number: Headline) -> tuple[float, float, float] | None:
         return None
     ends = [(end - low) / (high - low) for end in (estimate.value, estimate.low, estimate.high)]
     return ends[0], ends[1], ends[2]
+
+
+def _on_paper(transcript: Transcript) -> Transcript:
+    """Return a transcript that takes a part of a printed page: its first and last messages, each of a few lines."""
+    first, last = _ENDS_ON_PAPER
+    hidden = len(transcript.turns) - first - last
+    turns = list(transcript.turns)
+    if hidden > 1:
+        turns[first : len(turns) - last] = [Turn("gap", f"… {counted(hidden, 'message')} omitted …")]
+    short = [
+        replace(turn, content=shorten(turn.content, _CHARS_ON_PAPER)[0], cut=0)
+        if turn.role != "gap"
+        else turn
+        for turn in turns
+    ]
+    return replace(transcript, turns=tuple(short))
 
 
 def _data_uri(logo: Logo) -> str:

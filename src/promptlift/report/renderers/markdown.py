@@ -89,6 +89,8 @@ def _section(section: Section) -> Iterator[str]:
     for table in section.tables:
         yield from _table(table)
         yield ""
+        if table.hidden:
+            yield from (f"{table.hidden} more rows are in the HTML page and the Excel workbook.", "")
     for figure in section.figures:
         if figure.caption:
             yield from (escape(figure.caption), "")
@@ -99,7 +101,7 @@ def _section(section: Section) -> Iterator[str]:
 def _table(table: Table) -> Iterator[str]:
     cells = [
         tuple(formatted(cell, column.kind) for cell, column in zip(row, table.columns, strict=True))
-        for row in table.rows
+        for row in table.rows[: table.most]
     ]
     labels = tuple(heading(column).replace("\u00ad", "") for column in table.columns)
     return _grid(labels, cells, tuple(column.kind != "text" for column in table.columns))

@@ -20,15 +20,15 @@ from promptlift.report.gather import GROUP, PROMPT
 from promptlift.report.sections.headlines import CARDS
 from promptlift.schema.basis import may_tell
 from promptlift.words.names import capital
-from promptlift.workspace.comparing import Comparison
+from promptlift.words.sentences import observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from promptlift.report.document import Cell, Field, Kind
     from promptlift.report.gather import Material
 
-__all__ = ["Answer", "against_the_period_before", "between_prompts"]
+__all__ = ["Answer", "against_the_period_before", "between_prompts", "without_words"]
 
 _LEVEL: Final = 0.95
 _MOST_OTHERS: Final = 8
@@ -40,7 +40,6 @@ _SAFE: Final = frozenset(
     )
 )  # fmt: skip
 _NOW: Final = "this period"
-_VERDICTS: Final = {"winner": "higher", "worse": "lower", "no winner": "unclear"}
 # Column, label and unit of each headline measure.
 _MEASURES: Final[tuple[tuple[str, str, Kind], ...]] = (
     ("task_completed", "Completed their task, difference in percentage points", "points"),
@@ -72,6 +71,12 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     first, *others = [name for name in material.names if name in there] or [""]
     if not others:
         return Answer()
+    if not material.comparable:
+        return Answer(
+            (
+                f"{_listed(material.names)} have no text in common: their numbers are side by side, not compared.",
+            )
+        )
     found = _compared(table, GROUP, first, material.labels)
     against = (Column("against", "Compared with"), lambda _: first)
     rows = [_row(name, found, name) for name in others]
@@ -127,12 +132,16 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     return Answer(tuple(sentences), section, _rule(words, 1))
 
 
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _comparison(
     table: pd.DataFrame, by: str, names: tuple[str, str], labels: Any, *, redacted: bool
-) -> Comparison:
+) -> two_groups.Parts:
     """Return what ``lift.compare`` gives for two groups."""
-    table = _without_words(table) if redacted else table
-    parts = two_groups.answer(
+    table = without_words(table) if redacted else table
+    return two_groups.answer(
         table.assign(**{two_groups.COMPARED: table[by]}),
         names,
         outcome="task_completed",
@@ -140,10 +149,9 @@ def _comparison(
         tz="UTC",
         labels=labels,
     )
-    return Comparison(*parts)
 
 
-def _without_words(table: pd.DataFrame) -> pd.DataFrame:
+def without_words(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the columns whose values are neither the words of a conversation nor name a person."""
     return table[[name for name in table if name in _SAFE]]
 
@@ -226,14 +234,14 @@ def _verdict(verdict: Any, difference: Estimate) -> str:
     """Return the verdict in a word; a test of ranks may be sure where the interval of the means holds 0."""
     if verdict in ("winner", "worse") and difference.low <= 0.0 <= difference.high:
         return "unclear"
-    return _VERDICTS.get(verdict, "cannot be told" if verdict == "" else "not compared")
+    return (observed(verdict) or "cannot be told") if isinstance(verdict, str) else "not compared"
 
 
-def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
+def _section(name: str, table: Table, comparison: two_groups.Parts | None) -> Section:
     """Return the table of differences, and of a single comparison what else differs and what it is not."""
     if comparison is None:
         return Section(name, table.title, tables=(table,))
-    others, n = comparison.what_else, len(comparison.others)
+    others, n = two_groups.clear_differences(comparison.others), len(comparison.others)
     said = list(comparison.notes)
     if others:
         more = f", the {_MOST_OTHERS} clearest of {len(others)}" if len(others) > _MOST_OTHERS else ""

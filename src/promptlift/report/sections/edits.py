@@ -23,6 +23,7 @@ EDITS_WORDS = (
 _TEXT = 400
 _QUOTE = 160
 _QUOTES = 2
+_MOST = 6
 
 
 def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool) -> Table | None:
@@ -53,7 +54,7 @@ def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool)
     return Table.of(
         "edits",
         "Edits of the winners",
-        sorted(rows, key=lambda row: row["no"]),
+        sorted(rows, key=lambda row: (row["no"], _lead(row))),
         NUMBER,
         (Column("symptom", "What went wrong"), lambda row: kept(row, _text(row["symptom"]))),
         (Column("change", "What was changed"), lambda row: kept(row, _change(row))),
@@ -61,7 +62,13 @@ def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool)
         (Column("won", "Won", "count"), lambda row: whole_of(row["won"])),
         (Column("lost", "Lost", "count"), lambda row: whole_of(row["lost"])),
         (Column("generation", "Generation", "count"), lambda row: whole_of(row["generation"])),
+        most=_MOST,
     )
+
+
+def _lead(row: dict[str, Any]) -> int:
+    """Return the order of an edit: those that won the most cells first."""
+    return (whole_of(row["lost"]) or 0) - (whole_of(row["won"]) or 0)
 
 
 def _change(row: dict[str, Any]) -> str:

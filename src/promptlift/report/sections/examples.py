@@ -32,7 +32,7 @@ MAX_EXAMPLES: Final = 50
 _FIRST, _LAST = 12, 8
 _MESSAGE_CHARS: Final = 1200
 _SYSTEM_CHARS: Final = 240
-_TOOL_CHARS: Final = 160
+_TOOL_CHARS: Final = 90
 _EMPTY: Final = "(empty message)"
 _PREVIEW_LINES: Final = 2
 _PREVIEW_CHARS: Final = 110
@@ -207,8 +207,13 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
 
 def _turn(message: Message) -> Turn:
     if _is_of_tool(message):
-        # The layout of a tool's output is for programs.
-        return Turn.shown("tool", " ".join(message.content.split()), _TOOL_CHARS, at=message.timestamp)
+        # What a tool is asked and answers is for programs.
+        turn = Turn.said(message.role, message.content, _TOOL_CHARS)
+        return Turn(
+            "tool",
+            f"{turn.role.removeprefix('tool ')}: {one_line(turn.content, _TOOL_CHARS)}",
+            at=message.timestamp,
+        )
     limit = _SYSTEM_CHARS if message.role == "system" else _MESSAGE_CHARS
     return Turn.shown(message.role, message.content, limit, at=message.timestamp)
 

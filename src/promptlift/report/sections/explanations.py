@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift._version import __version__
+from promptlift.analysis.reading import agreement_of
 from promptlift.analysis.sentiments import is_by_score
 from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
 from promptlift.report.formatting import date_time
 from promptlift.report.redaction import REDACTION_NOTE, redact
-from promptlift.schema.basis import UNTOLD
+from promptlift.schema.basis import LABELS_OF_A_PROOF, UNTOLD, may_say_clearly
 from promptlift.schema.inert import one_line
 from promptlift.words.figures import counted
 
@@ -27,6 +28,7 @@ __all__ = ["completeness", "footer", "how_measured", "how_to_read", "notices"]
 _FEW: Final = 30
 _REASONS: Final = 3
 _REASON_CHARS: Final = 300
+_UNPROVEN: Final = f"Nothing shows yet that it is right: that takes {LABELS_OF_A_PROOF} labels of people. Until then no difference is called clear."
 _BASES: Final = {
     "outcome": "Whether a task was completed is what the logs themselves say.",
     "label": "People said of every conversation whether its task was completed.",
@@ -38,9 +40,9 @@ _BASES: Final = {
 
 
 def notices(
-    material: Material, basis: str | None, *, period: str = "", redacted: bool = False
+    material: Material, judged: Mapping[str, Any], *, period: str = "", redacted: bool = False
 ) -> tuple[Notice, ...]:
-    """Return the notices that come before the numbers."""
+    """Return the notices that come before the numbers, those about the judge as strong as what its verdicts rest on is weak."""
     table, found = material.conversations, []
     if material.provenance.complete is False:
         words = "Not all conversations could be read. The numbers below cover only a part of them."
@@ -56,8 +58,11 @@ def notices(
     elif rated < _FEW:
         words = f"Only {counted(rated, 'conversation')} with insights, so the intervals are wide."
         found.append(Notice("note", words))
+    basis = judged.get("basis")
     if basis == "words":
-        found.append(Notice("note", _BASES[basis]))
+        found.append(Notice("warning", _BASES[basis]))
+    elif basis is not None and not may_say_clearly(basis, agreement_of(judged)):
+        found.append(Notice("note", f"{_BASES[basis]} {_UNPROVEN}"))
     found += _unjudged(table, redacted=redacted)
     return tuple(found)
 
@@ -132,6 +137,12 @@ def _judged_by(table: pd.DataFrame, judged: Mapping[str, Any]) -> str:
     said = _BASES.get(str(judged.get("basis")))
     if said is None:
         return "Analyser: the service does not report what judged the conversations."
+    agreement = agreement_of(judged)
+    if agreement is not None:
+        said += (
+            f" Of {counted(agreement.n, 'conversation')} that people labelled too, it agrees on {agreement.low:.0%} or more; always "
+            f"giving their more frequent answer agrees on {agreement.majority:.0%}."
+        )
     return f"Analyser: {said}{analysers}"
 
 

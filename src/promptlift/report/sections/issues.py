@@ -6,7 +6,6 @@ import hashlib
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift import analysis
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP, PROMPT
@@ -28,25 +27,25 @@ if TYPE_CHECKING:
 
 __all__ = ["issues"]
 
-_TOP: Final = 8
 _QUOTE_CHARS: Final = 180
 _MOST_COLUMNS: Final = 6
 """Most prompts that have a column each."""
 
 
-def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section | None:
+def issues(table: pd.DataFrame, found: pd.DataFrame, material: Material, *, quoted: bool) -> Section | None:
     """Return the section about issues; None when none was found.
 
     Parameters
     ----------
     table
         Conversations with issue titles that are safe to show.
+    found
+        Their ``analysis.issues``.
     material
         The data of the report.
     quoted
         Whether to quote the conversations.
     """
-    found = analysis.issues(table, by=material.by, top=_TOP)
     if not len(found):
         return None
     figure = Figure(

@@ -49,10 +49,11 @@ def completion(trend: pd.DataFrame, material: Material, rows: Rows) -> Section |
     figure = Figure(
         "trend",
         f"Share of conversations that completed their task by {unit}, with 95% intervals. Overall {overall}.",
-        painter("trend", trend),
+        painter("trend", trend, "auto" if material.comparable else f"Task completion by {unit}"),
         f"Each point is a {unit}, its whisker the 95% interval; the bars below count conversations. "
         f"Hollow points have fewer than 5 conversations. A gap is a {unit} without conversations.",
         _trend_chart(trend, material, unit),
+        is_half=True,
     )
     return Section(
         "completion",
@@ -77,7 +78,7 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     return Table.of(
         "completion",
         f"Task completion by {unit}",
-        trend.to_dict("records"),
+        trend[trend[["n", "n_missing", "n_in_progress"]].any(axis=1)].to_dict("records"),
         (start, lambda row: row["period_start"].to_pydatetime()),
         *material.naming(PROMPT),
         (Column("rate", "Completed", "share", 95), lambda row: Estimate.of(row, "rate")),
@@ -110,8 +111,9 @@ def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
     figure = Figure(
         "sentiment",
         f"{shown}, with 95% intervals. {overall}.",
-        painter("sentiment", distribution),
+        painter("sentiment", distribution, "auto" if material.comparable else "Sentiment"),
         said,
+        is_half=True,
     )
     shares = Table.of(
         "sentiment",
@@ -131,12 +133,12 @@ def estimates(table: pd.DataFrame, name: str) -> tuple[Estimate, ...]:
     return tuple(Estimate.of(row, name) for row in table.to_dict("records"))
 
 
-def painter(name: str, table: pd.DataFrame) -> Callable[[Width], str]:
-    """Return what draws a table as the figure of this name, once a format asks for figures."""
+def painter(name: str, table: pd.DataFrame, title: str = "auto") -> Callable[[Width], str]:
+    """Return what draws a table as the figure of this name, once a format asks for figures; ``"auto"`` is its finding."""
 
     def paint(width: Width) -> str:
         from promptlift.report.drawings import paint  # noqa: PLC0415  formats without figures load no matplotlib
 
-        return paint(name, table, width)
+        return paint(name, table, width, title)
 
     return paint

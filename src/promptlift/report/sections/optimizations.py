@@ -38,6 +38,7 @@ __all__ = ["REHEARSAL", "optimizations", "rehearsal_notice"]
 REHEARSAL: Final = "rehearsal"
 _LEVEL: Final = 90
 _REMARKS: Final = 20
+_MOST: Final = 10
 _STATES: Final = {
     "staged": "staged, awaiting approval",
     "testing": "staged, regression test running",
@@ -99,7 +100,8 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
     for row in variants:
         row["doubted"] = _true(row["is_winner"]) and _key(row) in doubted
     level = _level(variants)
-    tables = [_tried_table(tried, material, level), _variant_table(variants, level)]
+    measured = [row for row in variants if _is_measured(row)]
+    tables = [_tried_table(tried, material, level), _variant_table(measured, level)]
     words = _words(material.optimizations, variants, level)
     if lifts:
         words.append(LABELS_WORDS)
@@ -133,6 +135,9 @@ def _words(tried: pd.DataFrame, variants: list[Row], level: int) -> list[str]:
     words = [_MEANING.format(level=level)]
     if _has_logged(variants):
         words.append(_MIXES)
+    unmeasured = sum(not _is_measured(row) for row in variants)
+    if unmeasured:
+        words.append(f"Not listed: {counted(unmeasured, 'variant')} without a test.")
     if len(tried) > MAX_OPTIMIZATIONS:
         words.append(f"The newest {MAX_OPTIMIZATIONS} of {counted(len(tried), 'optimization')} are shown.")
     if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
@@ -153,6 +158,10 @@ def _remarks(variants: list[Row], *, redacted: bool) -> list[str]:
     return said[:_REMARKS]
 
 
+def _is_measured(row: Row) -> bool:
+    return _true(row["is_original"]) or not math.isnan(row["lift"]) or bool(whole_of(row["n"]))
+
+
 def _tried_table(rows: list[Row], material: Material, level: int) -> Table:
     return Table.of(
         "optimizations",
@@ -168,6 +177,7 @@ def _tried_table(rows: list[Row], material: Material, level: int) -> Table:
         (Column("pairs", "Pairs", "count"), lambda row: whole_of(row["n_pairs"])),
         (Column("deployment", "Deployment"), _deployment),
         (Column("mark", "Note"), _marks),
+        most=_MOST,
     )
 
 
@@ -197,6 +207,7 @@ def _variant_table(rows: list[Row], level: int) -> Table:
         (Column("confidence", "Confi\u00addence", "confidence"), itemgetter("confidence")),
         (Column("pairs", "Pairs", "count"), lambda row: whole_of(row["n"])),
         (Column("mark", "Note"), _marks),
+        most=_MOST,
     )
 
 
