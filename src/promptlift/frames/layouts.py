@@ -35,7 +35,7 @@ Columns = tuple[TableColumn, ...]
 
 
 def _column(name: str, meaning: str, kind: Kind = "text", **more: Any) -> TableColumn:
-    return TableColumn(name, kind, meaning=meaning, **more)
+    return TableColumn(name, kind, described=meaning, **more)
 
 
 def _content_last(columns: Columns) -> Columns:

@@ -12,6 +12,8 @@ from datetime import datetime
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
 
+from promptlift.schema.docstrings import docstring
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -66,8 +68,8 @@ class TableColumn:
         Kind of values.
     unit
         Unit of its values, empty if there is none.
-    meaning
-        Its meaning, in a sentence.
+    described
+        Its meaning, in a sentence; or the model and the field whose docstring it is.
     categories
         Values of a column of labels.
     path
@@ -77,9 +79,15 @@ class TableColumn:
     name: str
     kind: Kind
     unit: str = ""
-    meaning: str = ""
+    described: str | tuple[type[BaseModel], str] = ""
     categories: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """Its meaning, in a sentence."""
+        known = self.described
+        return known if isinstance(known, str) else " ".join(docstring(*known).split())
 
 
 def table_columns(
@@ -131,7 +139,7 @@ def _marked(model: type[BaseModel], table: str, path: tuple[str, ...]) -> Iterat
                     name=mark.name or name,
                     kind=mark.kind or _kind(name, field, mark),
                     unit=mark.unit,
-                    meaning=mark.meaning or " ".join((field.description or "").split()),
+                    described=mark.meaning or (model, name),
                     categories=mark.categories,
                     path=here,
                 )

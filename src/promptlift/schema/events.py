@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 from pydantic import ValidationError as PydanticError
 
 from promptlift.errors import EventError
@@ -291,7 +291,7 @@ Event = Annotated[
     | DeploymentEvent,
     Field(discriminator="type"),
 ]
-_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 
 class EventRecord(ApiModel):

@@ -64,8 +64,8 @@ UtcTime = Annotated[
 class _WireModel(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,
+        defer_build=True,
         populate_by_name=True,
-        use_attribute_docstrings=True,
         protected_namespaces=(),
     )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from pydantic import ConfigDict
-
 from promptlift.schema.model import ApiModel, UtcTime
 
 Item = TypeVar("Item", bound=ApiModel)
@@ -27,13 +25,11 @@ class Pagination(ApiModel):
 class Page(ApiModel, Generic[Item]):
     """One page of a list. Lists without paging have no ``pagination``."""
 
-    # Pydantic would look for docstrings in the source code with Page[...], and may fail to parse it.
-    model_config = ConfigDict(use_attribute_docstrings=False)
-
     data: list[Item]
     pagination: Pagination | None = None
+    # Only in answers to ``updatedSince`` and ``deletedSince``: the time for the next request, so that nothing is missed
+    # and nothing unchanged is repeated. When reading several pages, that of the first page counts.
     as_of: UtcTime | None = None
-    """Only in answers to ``updatedSince`` and ``deletedSince``: the time for the next request, so that nothing is missed and nothing unchanged is repeated. When reading several pages, that of the first page counts."""
 
 
 class Done(ApiModel):

@@ -150,9 +150,9 @@ class QueryModel(BaseModel):
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        defer_build=True,
         extra="ignore",
         frozen=True,
-        use_attribute_docstrings=True,
     )
 
     @classmethod

@@ -43,7 +43,7 @@ _PAIR_OF: Final = {label.lower(): pair for pair in LABEL_PAIRS for label in pair
 class Message(BaseModel):
     """One turn of a conversation."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     role: Annotated[Role, Column(categories=ROLES)]
     """``user``, ``assistant`` or ``system``."""

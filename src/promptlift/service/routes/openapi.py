@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pydantic.json_schema import JsonSchemaValue, models_json_schema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 
 from promptlift._version import __version__
+from promptlift.schema.docstrings import docstring
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.pages import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic.json_schema import JsonSchemaMode
+    from pydantic_core.core_schema import ModelSchema
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
@@ -50,6 +52,17 @@ _IF_NONE_MATCH = {
 _ERROR: Model = (ErrorBody, "serialization")
 _JSON = "application/json"
 _REFUSED = {"$ref": "#/components/schemas/ErrorBody"}
+
+
+class _Described(GenerateJsonSchema):
+    """Describes fields by their docstrings."""
+
+    def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
+        described = super().model_schema(schema)
+        for name, field in schema["cls"].model_fields.items():
+            if text := docstring(schema["cls"], name):
+                described["properties"][field.alias or name]["description"] = text
+        return described
 
 
 def description() -> JsonSchemaValue:
@@ -87,7 +100,9 @@ def _schemas(rows: list[Endpoint[Any]]) -> tuple[References, JsonSchemaValue]:
         models[row.answer, "serialization"] = None
         if row.body is not None:
             models[row.body, "validation"] = None
-    references, definitions = models_json_schema(list(models), ref_template="#/components/schemas/{model}")
+    references, definitions = models_json_schema(
+        list(models), ref_template="#/components/schemas/{model}", schema_generator=_Described
+    )
     schemas = definitions["$defs"]
     for schema in schemas.values():
         for field in schema["properties"].values():
@@ -177,7 +192,7 @@ def _query_parameters(query: type[QueryModel] | None) -> list[JsonSchemaValue]:
             "schema": _parameter_schema(schema),
             "description": schema["description"],
         }
-        for name, schema in query.model_json_schema()["properties"].items()
+        for name, schema in query.model_json_schema(schema_generator=_Described)["properties"].items()
     ]
 
 
