@@ -2,7 +2,7 @@
 
 ``python -m pytest -m benchmark tests/benchmarks/test_item_requests_speed.py -s`` prints the ratios. No test asserts a time.
 
-The service is another process (``load/serve_items.py``). Every reader is a process of its own, started in turn, and measures
+The service is another process (``serve_items.py``). Every reader is a process of its own, started in turn, and measures
 itself from before its first request to after its last row, with its libraries loaded. All make the same requests, the pages
 of the list and one an item, check every status, and decode every answer. The loops end with a list of dicts; ours ends with
 the DataFrame of ``lift.conversations``, and beyond that checks ids and totals, keeps to the pace and repeats what fails.
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
 ITEMS = 2_000
 ROUNDS = 7
-SERVER = Path(__file__).with_name("load") / "serve_items.py"
+SERVER = Path(__file__).with_name("serve_items.py")
 
 OURS = """
 import json, sys, time

@@ -21,7 +21,6 @@ ENGINES: Final = (
     "ibis on sqlite",
     "spark",
 )
-REMOTE: Final = ("duckdb", "ibis on duckdb", "spark")
 
 
 class Engines:

@@ -10,14 +10,10 @@ import numpy as np
 
 from promptlift.service import clock
 from promptlift.service.deployments import watch
-from promptlift.service.store.deployments import NEAREST
-from promptlift.stats.production import look_number, metric_changes
 from support.deployed import AT_ONCE, Logged, World
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
-
-STEP = 30
 
 BEFORE = 0.60
 # Failures fall from 40 to 15 %, which is a verified fix.
@@ -45,31 +41,6 @@ def draw(
         "response_time": slower * random.lognormal(0.7, 0.6, count),
         "length": 2.0 * (1 + random.poisson(longer * (2.0 + 1.0 - done), count)),
     }
-
-
-def first_harm(
-    random: np.random.Generator,
-    *,
-    conversations: int,
-    harm: float,
-    begins: int,
-    before: int,
-    completion: float = 0.6,
-) -> int | None:
-    """Return after how many conversations harm is found, at looks as the service has them; ``None`` for never."""
-    old = draw(random, before, completion=completion)
-    new = {name: np.empty(0) for name in old}
-    last = 0
-    for count in range(STEP, conversations + 1, STEP):
-        rate = completion - (harm if count > begins else 0.0)
-        more = draw(random, STEP, completion=rate)
-        new = {name: np.concatenate([values, more[name]])[-NEAREST:] for name, values in new.items()}
-        look = look_number(count)
-        if look > last:
-            last = look
-            if any(change.is_harm for change in metric_changes(old, new, look=look)):
-                return count
-    return None
 
 
 @dataclass(frozen=True)

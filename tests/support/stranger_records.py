@@ -475,36 +475,3 @@ def hostile_in_protobuf(draw):
     message = SpanMessage.FromString(bad)
     message.attributes.add().key = draw(st.sampled_from([key for key in KEYS if key != "\ud83d"]))
     return message.SerializeToString()
-
-
-def hostile_plain():
-    """The bytes of a file of plain text with labels in the wrong places, of other pairs, and no text at all."""
-    pieces = [
-        "User:",
-        "Assistant: ",
-        "user:",
-        "HUMAN: ",
-        "AI:",
-        "Agent:",
-        "Customer: hello",
-        "\n",
-        "\r",
-        "\r\n",
-        "\n\n",
-    ]
-    pieces += [
-        " ",
-        "\t",
-        "\0",
-        "\ufeff",
-        "\u2028",
-        "[" * 5_000,
-        "9" * 5_000,
-        "a: b",
-        "x" * 100_000,
-        "User: good\n" * 3_000,
-    ]
-    texts = st.lists(
-        st.sampled_from([piece.encode() for piece in pieces]) | st.binary(max_size=8), max_size=30
-    )
-    return texts.map(b"".join)

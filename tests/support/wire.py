@@ -39,7 +39,6 @@ def _endpoints(*, specified: bool) -> tuple[str, ...]:
 SPECIFIED = _endpoints(specified=True)
 # What the embedded service offers beyond it: each scheme has what the other one has.
 OFFERED = _endpoints(specified=False)
-_WITHOUT_ID = {row.path for row in ENDPOINTS.values() if not row.has_id}
 # These need no key, and lie beside the API.
 KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 # These lie beside the API too, and need one.
