@@ -10,7 +10,6 @@ as long as it errs on both arms alike.
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 import pandas as pd
 
+from benchmarks.tables import markdown
 from promptlift import analysis
 from promptlift.stats import compare_paired, pairs_needed, wilson
+from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import score_interval
 from promptlift.stats.evidence import e_threshold
 from support.shared_data import load
@@ -90,16 +91,9 @@ class Judge:
         return np.where(truth, self.tpr, 1.0 - self.tnr)
 
     def kappa(self) -> tuple[float, float, float]:
-        """Cohen's kappa with the interval by its large-sample standard error (Fleiss, Cohen and Everitt 1969)."""
-        p = np.array([[self.true_pass, self.false_fail], [self.false_pass, self.true_fail]]) / self.n
-        rows, columns = p.sum(axis=1), p.sum(axis=0)
-        agree, chance = float(np.trace(p)), float(rows @ columns)
-        kappa = (agree - chance) / (1.0 - chance)
-        on = sum(p[i, i] * (1.0 - (rows[i] + columns[i]) * (1.0 - kappa)) ** 2 for i in range(2))
-        off = (1.0 - kappa) ** 2 * sum(p[i, 1 - i] * (columns[i] + rows[1 - i]) ** 2 for i in range(2))
-        variance = on + off - (kappa - chance * (1.0 - kappa)) ** 2
-        half = 1.959963984540054 * math.sqrt(variance / self.n) / (1.0 - chance)
-        return float(kappa), float(kappa - half), float(kappa + half)
+        """Cohen's kappa with its 95 % interval."""
+        counts = [[self.true_pass, self.false_fail], [self.false_pass, self.true_fail]]
+        return kappa_interval(np.array(counts), 0.95)
 
 
 def verdicts(*, unchanged_only: bool = False) -> pd.DataFrame:
@@ -239,13 +233,6 @@ def _lift_row(title: str, judge: str, p1: float, p0: float, discordance: float, 
 def _share(hits: int, n: int) -> str:
     low, high = wilson(hits, n)
     return f"{100 * hits / n:.1f}% ({100 * float(low):.1f} to {100 * float(high):.1f})"
-
-
-def markdown(head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[str]:
-    """Lines of a Markdown table."""
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    yield from ("| " + " | ".join(row) + " |" for row in rows)
 
 
 def report(draws: int = DRAWS) -> Iterator[str]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
 
-import judge_bias
 import numpy as np
 
+from benchmarks import judge_bias
+from benchmarks.tables import markdown
 from promptlift.stats.labels import LabelledGroup, corrected_difference
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def report(draws: int) -> Iterator[str]:
         + [f"{share:.1%}" for share in (one.raw, one.labels_only, one.corrected, one.covered)]
         for one in rows(draws)
     )
-    yield from judge_bias.markdown(head, cells)
+    yield from markdown(head, cells)
 
 
 if __name__ == "__main__":

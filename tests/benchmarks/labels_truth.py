@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
+from benchmarks.tables import markdown
 from promptlift.stats.differences import score_interval
 from promptlift.stats.intervals import mean_interval, wilson
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
@@ -295,19 +296,16 @@ def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]
         for what in ("covers 95 %", "covers 90 %", "bias, points")), "raw bias, points", "clearly higher",
         "raw says clearly higher", "width to labels alone",
     )  # fmt: skip
-    yield "| " + " | ".join(columns) + " |"
-    yield "|" + "---|" * len(columns)
     seen = []
-    for name, row in rows:
-        verdicts = ["" if np.isnan(value) else f"{value:.1%}" for value in (row.higher, row.raw_higher)]
-        cells = [
-            f"{row.answered:.1%}",
-            str(row.every or " | | "),
-            str(row.given),
-            f"{100 * row.raw_bias:+.1f}",
-        ]
-        yield f"| {name} | {' | '.join([*cells, *verdicts, f'{row.width:.2f}'])} |"
-        seen.append(row)
+
+    def cells() -> Iterator[list[str]]:
+        for name, row in rows:
+            seen.append(row)
+            verdicts = ["" if np.isnan(value) else f"{value:.1%}" for value in (row.higher, row.raw_higher)]
+            rates = [f"{row.answered:.1%}", str(row.every or " | | "), str(row.given)]
+            yield [name, *rates, f"{100 * row.raw_bias:+.1f}", *verdicts, f"{row.width:.2f}"]
+
+    yield from markdown(columns, cells())
     for which, found in (
         ("all draws, the refusal lifted", [row.every for row in seen if row.every is not None]),
         ("answered draws, a selection by the refusal", [row.given for row in seen if row.answered]),

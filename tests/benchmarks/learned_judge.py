@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from judge_bias import markdown
 
+from benchmarks.tables import markdown
 from promptlift.schema.insights import Insights
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.learned import features_of

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from analysis.test_basis import DIRECTION
-from benchmarks.judge_bias import markdown
-from benchmarks.test_real_input import log_everything, wait_for_insights
+from benchmarks.real_logs import log_everything, wait_for_insights
+from benchmarks.tables import markdown
 from benchmarks.test_segments_on_agents import TASK, conversations, members, rest_of, with_outcomes
 from promptlift import analysis
 from promptlift.analysis.mentions import ANY_ISSUE
@@ -223,7 +223,7 @@ def test_nothing_is_named_on_a_word_list(lift: Workspace) -> None:
         impacts = analysis.headroom(table, top=None)
         assert impacts["issue"][0] == ANY_ISSUE
         assert impacts[["enough", "adjusted_points", *IMPACTS]].isna().all(axis=None), name
-    logged = log_everything(lift, limit=None)
+    logged = log_everything(lift)
     wait_for_insights(lift)
     for prompt_id in logged:
         issues = lift.views.top_issues(prompt_id, days="all")

@@ -12,6 +12,7 @@ from benchmarks.prompt_world.engines import run_engine
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import SEED_LINES
 from benchmarks.prompt_world.world import draw_world
+from benchmarks.tables import markdown
 from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:
@@ -122,9 +123,7 @@ def table(measured: Sequence[Measured]) -> str:
     groups: dict[tuple[str, str, str], list[Measured]] = {}
     for one in measured:
         groups.setdefault((one.family, one.mode, one.engine), []).append(one)
-    rows = [head, tuple("---" for _ in head)]
-    rows += [_row(key, group) for key, group in groups.items()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join(markdown(head, (_row(key, group) for key, group in groups.items())))
 
 
 def _row(key: tuple[str, str, str], group: Sequence[Measured]) -> tuple[str, ...]:

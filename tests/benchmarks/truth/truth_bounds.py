@@ -10,7 +10,9 @@ import numpy as np
 import usual_ways
 from experiment_truth import mean
 from scipy.stats import binomtest, chisquare, t
-from truth_table import CONFIDENCE_MODES, MODES, Finished, cost_table, fixed_calls, markdown, table
+from truth_table import CONFIDENCE_MODES, MODES, Finished, cost_table, fixed_calls, table
+
+from benchmarks.tables import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,7 +214,7 @@ def report(rows: Sequence[Row]) -> str:
         [
             table(rows),
             cost_table(rows),
-            markdown(("", "bound", "seen"), dict.fromkeys(lines)),
+            "\n".join(markdown(("", "bound", "seen"), dict.fromkeys(lines))),
             f"{len(held) - len(broken)} of {len(held)} bounds hold.",
         ]
     )

@@ -11,6 +11,8 @@ import usual_ways
 from experiment_truth import CELLS, mean, shown
 from optimization_runs import Wanted
 
+from benchmarks.tables import markdown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -180,12 +182,6 @@ def rows_of(records: Iterable[dict]) -> list[Row]:
     ]
 
 
-def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table."""
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
 def table(rows: Sequence[Row]) -> str:
     """Every row as Markdown."""
     head = (
@@ -238,7 +234,7 @@ def table(rows: Sequence[Row]) -> str:
                 shown((won - row.false) / won if won else math.nan, 3),
             )
         )
-    return markdown(head, lines)
+    return "\n".join(markdown(head, lines))
 
 
 def cost_table(rows: Sequence[Row]) -> str:
@@ -277,7 +273,7 @@ def cost_table(rows: Sequence[Row]) -> str:
                 shown(100 * row.usual["same money"][1] / n, 0),
             )
         )
-    return markdown(head, lines)
+    return "\n".join(markdown(head, lines))
 
 
 def fixed_calls(one: Finished) -> float:

@@ -1,6 +1,6 @@
 """What could be gained on logs whose outcome is known: the headroom of airline and retail agents, and their issues by rank.
 
-``python tests/benchmarks/test_known_answers.py`` logs the conversations of the agents in a service of its own, whose built-in
+``python tests/benchmarks/known_answers.py`` logs the conversations of the agents in a service of its own, whose built-in
 analyser names the issues, and prints for each prompt what `analysis.headroom` and ``lift.plan_optimization`` say: first
 with the analyser's own verdicts, then with what the benchmark found in its database afterwards. The truth is never logged.
 """
@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import pandas as pd
-import pytest
 
 import promptlift
-from benchmarks.test_real_input import log_everything, wait_for_insights
+from benchmarks.real_logs import log_everything, wait_for_insights
+from benchmarks.tables import markdown
 from promptlift import analysis
-from promptlift.analysis.mentions import ANY_ISSUE
-from promptlift.stats.planning import points_to_gain
 from support.service_process import ServiceProcess
-from support.shared_data import needs_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +31,9 @@ if TYPE_CHECKING:
 
 AGENT_FILES = ("tau2-airline", "tau2-retail", "taubench-airline")
 ISSUES_SHOWN = 8
+HEAD = (
+    "issue", "conversations", "points, as judged", "true completion with", "without", "points, by the truth",
+)  # fmt: skip
 
 
 def with_truth(table: pd.DataFrame, logged: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -83,10 +83,7 @@ def report(lift: Workspace, logged: Mapping[str, Mapping[str, Any]]) -> Iterator
         true = with_truth(table, sources)
         kept = true.loc[corrected(true, sources).index]
         yield f"### {lift.client.prompts.get(prompt_id).name}\n"
-        yield "| issue | conversations | points, as judged | true completion with | without | points, by the truth |"
-        yield "|---|---|---|---|---|---|"
-        for cells in rows_of(table, true):
-            yield "| " + " | ".join(cells) + " |"
+        yield from markdown(HEAD, rows_of(table, true))
         said, known = table["task_completed"].mean(), true["task_completed"].mean()
         yield f"\nJudged {100 * said:.1f} % completed, in truth {100 * known:.1f} %."
         if len(kept) < len(true):
@@ -96,56 +93,6 @@ def report(lift: Workspace, logged: Mapping[str, Mapping[str, Any]]) -> Iterator
         yield f"The plan says: {plan.sentence}\n"
 
 
-def test_the_truth_takes_the_place_of_the_verdict_and_of_nothing_else():
-    table = pd.DataFrame(
-        {
-            "conversation_id": ["1", "2", "3"],
-            "content": [json.dumps({"metadata": {"sourceId": name}}) for name in "cab"],
-            "task_completed": pd.array([True, True, None], dtype="boolean"),
-        }
-    )
-    logged = {
-        "a": {"truth": {"taskCompleted": False, "goldChangedLater": True}},
-        "b": {"truth": {"taskCompleted": None, "goldChangedLater": None}},
-        "c": {"truth": {"taskCompleted": True, "goldChangedLater": False}},
-    }
-    true = with_truth(table, logged)
-    assert true["task_completed"].astype(object).where(true["task_completed"].notna(), None).tolist() == [
-        True,
-        False,
-        None,
-    ]
-    assert corrected(table, logged)["conversation_id"].tolist() == ["1", "3"]
-
-
-@needs_shared
-@pytest.mark.timeout(300)
-def test_headroom_is_named_on_the_airline_and_retail_logs(lift: Workspace) -> None:
-    logged = log_everything(lift, limit=40, files=AGENT_FILES)
-    wait_for_insights(lift)
-    for prompt_id, sources in logged.items():
-        table = lift.conversations(prompt_id, insights=True, content=True)
-        for one in (table, with_truth(table, sources)):
-            found = analysis.headroom(one, top=None)
-            ranked = found.iloc[1:]
-            assert found["issue"][0] == ANY_ISSUE
-            assert len(ranked)
-            assert ranked["n"].is_monotonic_decreasing
-            done = int(one["task_completed"].sum())
-            for row in found.to_dict("records"):
-                assert row["completed"] + row["completed_without"] == done
-                # The points and both ends follow from the four counts in the row.
-                counts = [
-                    row[name] for name in ("completed", "n_rated", "completed_without", "n_rated_without")
-                ]
-                assert [row["points"], row["points_low"], row["points_high"]] == pytest.approx(
-                    points_to_gain(*counts), nan_ok=True
-                )
-        plan = lift.plan_optimization(prompt_id, search="on")
-        assert plan.sentence
-    assert "".join(report(lift, logged)).count("The plan says: ") == len(logged)
-
-
 def main() -> None:
     """Print the tables."""
     with tempfile.TemporaryDirectory(prefix="promptlift-answers-") as folder:
@@ -153,7 +100,7 @@ def main() -> None:
         service = ServiceProcess(Path(folder) / "service").start()
         try:
             with promptlift.connect(service.base_url, service.key, progress=False) as lift:
-                logged = log_everything(lift, limit=None, files=AGENT_FILES)
+                logged = log_everything(lift, files=AGENT_FILES)
                 wait_for_insights(lift)
                 print(*report(lift, logged), sep="\n")
         finally:

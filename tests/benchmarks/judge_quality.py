@@ -1,6 +1,6 @@
 """How right the lexicon judge is on real conversations, beside baselines.
 
-``python tests/benchmarks/test_judge_quality.py`` prints the tables in Markdown, good or bad. That errors of tools count
+``python tests/benchmarks/judge_quality.py`` prints the tables in Markdown, good or bad. That errors of tools count
 was decided on tau2-retail; no other rule was fitted to these conversations, and the judge sees only roles and texts,
 never the truth.
 """
@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 from scipy.stats import rankdata
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.tables import markdown
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.judge import (
-    COMPLETED_FROM,
     POSITIVE_FROM,
     LexiconJudge,
     read_conversation,
 )
 from promptlift.service.insights.lexicon.vader import vader
 from promptlift.service.insights.turns import plain_words
-from support.shared_data import load, needs_shared
+from promptlift.stats import wilson
+from support.shared_data import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 SATISFACTION_FILES = ("uss-sgd", "uss-redial", "topicalchat")
 COMPLETION_FILES = ("tau2-airline", "tau2-retail", "taubench-airline", "sgd-service", "uss-sgd")
 SAMPLES = 2_000
-Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -119,25 +118,13 @@ def interval(
     return float(low), float(high)
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    centre = (hits + Z * Z / 2) / (n + Z * Z)
-    half = Z * math.sqrt(hits * (n - hits) / n + Z * Z / 4) / (n + Z * Z)
-    return centre - half, centre + half
-
-
 def _ranged(value: float, bounds: tuple[float, float]) -> str:
     return "n/a" if math.isnan(value) else f"{value:.2f} ({bounds[0]:.2f} to {bounds[1]:.2f})"
 
 
 def _share(hits: int, n: int) -> str:
-    low, high = wilson(hits, n)
+    low, high = map(float, wilson(hits, n))
     return f"{100 * hits / n:.1f}% ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    yield from ("| " + " | ".join(row) + " |" for row in rows)
 
 
 SENTIMENT_MEASURES: dict[str, Callable[[Measured], float]] = {
@@ -252,10 +239,10 @@ def report() -> Iterator[str]:
         measured[name] = [measure(record) for record in load(name)]
     yield "### Sentiment against satisfaction\n"
     rows = [row for name in SATISFACTION_FILES for row in sentiment_rows(name, measured[name])]
-    yield from _table(("file", "n (below 3 / above 3)", "measure", "Spearman, 95 %", "AUC, 95 %"), rows)
+    yield from markdown(("file", "n (below 3 / above 3)", "measure", "Spearman, 95 %", "AUC, 95 %"), rows)
     yield "\nShare labelled positive:\n"
     rows = [row for name in SATISFACTION_FILES for row in label_rows(name, measured[name])]
-    yield from _table(("file", "satisfaction", "n", "labelled positive, 95 %"), rows)
+    yield from markdown(("file", "satisfaction", "n", "labelled positive, 95 %"), rows)
     yield "\n### Completion against the truth\n"
     rows = [row for name in COMPLETION_FILES for row in completion_rows(name, measured[name])]
     head = (
@@ -267,10 +254,10 @@ def report() -> Iterator[str]:
         "accuracy, 95 %",
         "says completed",
     )
-    yield from _table(head, rows)
+    yield from markdown(head, rows)
     yield "\n### Completion beside a recorded LLM judge, the same conversations of gpt-4o\n"
     rows = list(judge_rows([*measured["tau2-airline"], *measured["tau2-retail"]]))
-    yield from _table(("domain", "conversations", "n", "judge", "accuracy, 95 %"), rows)
+    yield from markdown(("domain", "conversations", "n", "judge", "accuracy, 95 %"), rows)
     yield f"\n{_speed([t for name in measured for t in map(transcript_of, load(name))])}"
 
 
@@ -285,37 +272,6 @@ def _speed(transcripts: Sequence[Transcript]) -> str:
         f"{len(transcripts)} conversations of {size / len(transcripts):.0f} characters on average: "
         f"{1000 * spent / len(transcripts):.2f} ms CPU each."
     )
-
-
-def test_auc_by_hand():
-    scores, truth = np.array([1.0, 2.0, 2.0, 3.0]), np.array([False, False, True, True])
-    assert auc(scores, truth) == 3.5 / 4
-    assert math.isnan(auc(scores, np.array([True] * 4)))
-
-
-def test_wilson_by_hand():
-    assert wilson(23, 50) == pytest.approx((0.330, 0.596), abs=0.001)
-
-
-def test_the_judge_sees_roles_and_texts_only():
-    record = {"messages": [{"role": "user", "content": "a", "tokens": 3}], "truth": {"taskCompleted": True}}
-    assert transcript_of(record).model_dump(exclude_none=True) == {
-        "messages": [{"role": "user", "content": "a"}]
-    }
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["tau2-retail", "uss-sgd"])
-def test_the_tables_can_be_made(name):
-    measured = [measure(record) for record in load(name)[:120]]
-    rows = list(completion_rows(name, measured, samples=20))
-    assert {row[3] for row in rows} >= {"**lexicon**", "majority class"}
-    lexicon = next(row for row in rows if row[3] == "**lexicon**")
-    area, low, high = (
-        float(part) for part in lexicon[4].replace("(", "").replace(")", "").replace("to ", "").split()
-    )
-    assert 0 <= low <= area <= high <= 1
-    assert all((m.completion >= COMPLETED_FROM) == m.completed for m in measured)
 
 
 if __name__ == "__main__":
