@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
+from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, measure, table
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import CURES, FILLERS, GUESS, RULES, SEED_LINES, THEMES
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
@@ -186,3 +186,22 @@ def test_headroom_is_told_from_the_log():
     for family, told in (("no-headroom", 0), ("additive", 20), ("defective", 20)):
         enough = [analysis.headroom(judged(draw_world(family, seed)))["enough"][0] for seed in range(20)]
         assert abs(sum(enough) - told) <= 2
+
+
+def test_todays_engine_is_measured_as_users_run_it():
+    found = measure("defective", 3, "today", "exploratory")
+    # At most 345, and 120 more that verify a win.
+    assert 60 <= found.conversations <= 465
+    assert found.tokens > 10_000
+    assert (found.gain != 0) == found.named
+    assert (found.copied, found.lost, found.told_headroom) == ((), (), False)
+
+
+def test_gepa_is_measured_alone_and_confirmed(monkeypatch):
+    engine = pytest.importorskip("benchmarks.prompt_world.gepa_engine", reason="needs the package gepa")
+    monkeypatch.setitem(engine.CALLS, "exploratory", 60)
+    alone = measure("defective", 3, "gepa", "exploratory")
+    assert 60 <= alone.conversations < 120
+    confirmed = measure("defective", 3, "gepa-confirmed", "exploratory")
+    assert confirmed.conversations > alone.conversations
+    assert confirmed.gain in (0, alone.gain)

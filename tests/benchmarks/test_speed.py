@@ -58,22 +58,6 @@ print(json.dumps({
 }))
 """
 
-# The baseline: what a person writes first, one request a conversation and one for each item.
-LOOP = """
-import json, sys, time
-import httpx
-base_url, key, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-with httpx.Client(base_url=base_url, headers={"Authorization": f"Bearer {key}"}) as http:
-    started = time.perf_counter()
-    ids, offset = [], 0
-    while len(ids) < count:
-        page = http.get("/conversations", params={"limit": 100, "offset": offset}).json()
-        ids += [row["id"] for row in page["data"]]
-        offset += 100
-    rows = [http.get(f"/conversations/{one}").json() for one in ids[:count]]
-    print(json.dumps({"rows": len(rows), "seconds": time.perf_counter() - started}))
-"""
-
 # The same pages without a table: what HTTP and decoding take in a plain loop.
 PAGES = """
 import json, sys, time
@@ -190,15 +174,3 @@ def test_reading_ten_thousand_rows_needs_few_requests_and_little_memory(filled: 
     assert (found["rows"], found["distinct"], found["judged"], found["complete"]) == (ROWS, ROWS, ROWS, True)
     assert found["requests"] <= ROWS / 100 + 5
     assert found["peak_mb"] < 260
-
-
-def test_reading_beside_one_request_an_item(filled: Filled) -> None:
-    count = 2_000
-    loop = _run(LOOP, filled.service.base_url, filled.service.key, str(count))
-    ours = _run(READER, filled.service.base_url, filled.service.key, filled.prompt_id, "content")
-    ratio = (ours["rows"] / ours["seconds"]) / (loop["rows"] / loop["seconds"])
-    print(
-        f"\nread with text and insights: {ours['rows'] / ours['seconds']:,.0f} rows a second, plain httpx loop with one "
-        f"request an item {loop['rows'] / loop['seconds']:,.0f}; ratio {ratio:.1f}"
-    )
-    assert loop["rows"] == count

@@ -181,13 +181,12 @@ class WorldModel:
         """Answer edits, each with the places in the request that show its symptom."""
         prompt, context = _prompt_and_context(body)
         rng = self.world.rng("reflection", _digest(body["messages"]))
-        items = _evidence_schema(body)
         records = read_records(body["messages"])
         edits = [
             {
                 "symptom": edit.symptom or "Conversations stay open.",
                 "cause": edit.cause,
-                "evidence": [_shaped(items, *found) for found in _evidence(records, edit.symptom)],
+                "evidence": _evidence(records, edit.symptom),
                 "operation": edit.operation,
                 "anchor": edit.anchor,
                 "text": edit.text,
@@ -249,7 +248,7 @@ def _placed(edits: list[Edit], prompt: str, rng: random.Random) -> list[Edit]:
     return placed
 
 
-def _evidence(records: Iterable[dict[str, Any]], symptom: str) -> list[tuple[str, str]]:
+def _evidence(records: Iterable[dict[str, Any]], symptom: str) -> list[dict[str, str]]:
     """List who said a symptom: the id of the conversation, and the words."""
     if not symptom:
         return []
@@ -257,30 +256,5 @@ def _evidence(records: Iterable[dict[str, Any]], symptom: str) -> list[tuple[str
     for record in records:
         if symptom in json.dumps(record, ensure_ascii=False).casefold():
             named = next((str(record[name]) for name in _ID_FIELDS if record.get(name)), "")
-            found.append((named, symptom))
+            found.append({"conversation": named, "quote": symptom})
     return found[:3]
-
-
-def _evidence_schema(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of one piece of evidence that a request wants; empty when it names none."""
-    schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
-
-    def resolved(node: dict[str, Any]) -> dict[str, Any]:
-        if "$ref" in node:
-            return resolved(schema["$defs"][node["$ref"].rpartition("/")[2]])
-        return node
-
-    def items(node: dict[str, Any], name: str) -> dict[str, Any]:
-        return resolved(node.get("properties", {}).get(name, {}).get("items", {}))
-
-    return items(items(schema, "edits"), "evidence")
-
-
-def _shaped(schema: dict[str, Any], conversation: str, quote: str) -> Any:
-    """Return a piece of evidence as a schema wants it: an object of strings, or one string."""
-    if schema.get("type") == "object":
-        return {
-            name: conversation if "id" in name.casefold() or "conversation" in name.casefold() else quote
-            for name in schema.get("properties", {})
-        }
-    return f"{conversation}: {quote}" if conversation else quote

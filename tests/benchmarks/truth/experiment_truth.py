@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
+from scipy.stats import binomtest
 
 from promptlift.stats import Experiment, wilson
 from promptlift.stats.budget import VERIFICATION_PASSES
@@ -34,6 +35,7 @@ CONFIDENCE_MODES = ("low", "moderate", "high")
 MODES = ("exploratory", "validation")
 # The most passes that any of these experiments may take, those of the verification included.
 PASSES = 20 + VERIFICATION_PASSES
+FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
 # Share of runs, moderate and three variants, that find the better one.
 POWER = {
     ("validation", 0.10): 0.72,
@@ -45,6 +47,8 @@ POWER = {
 EXPECTED_WITHIN = 2.5
 # At +10 points an optimization costs at most so much of a Holm test with the same maximum.
 CHEAP = 0.8
+# A bound is broken when what was seen would come up this rarely if it held.
+SURE = 1e-3
 # "drawn": the effect of every variant is drawn from a normal distribution with this deviation.
 DRAWN_SD = 0.10
 # "leaning": no variant is better on average, but each suits some personas and not others. Not identical
@@ -113,7 +117,6 @@ class Row:
     right_winners: int = 0
     conversations: list = field(default_factory=list)  # until the decision
     verification: list = field(default_factory=list)  # conversations after it
-    reasons: dict = field(default_factory=dict)
     lift_error: list = field(default_factory=list)  # of winners, points
     relative_error: list = field(default_factory=list)  # of winners, percent
     verified_error: list = field(default_factory=list)  # of winners, points
@@ -122,9 +125,7 @@ class Row:
     covered: int = 0
     relative_covered: int = 0
     verified_covered: int = 0  # of winners
-    clustered: int = 0
     variance_ratio: list = field(default_factory=list)
-    finalists: list = field(default_factory=list)
     highest_mean_false: int = 0
     highest_mean_right: int = 0
     z_false: int = 0
@@ -140,17 +141,14 @@ class Row:
         true_points = 100 * (world.rates[verdict.finalist] - world.rates[0])
         true_lift = 100 * (world.rates[verdict.finalist] / world.rates[0] - 1)
         self.runs += 1
-        self.reasons[verdict.reason] = self.reasons.get(verdict.reason, 0) + 1
         verified = verdict.verification
         self.verification.append(2 * verified.n if verified is not None else 0)
         self.conversations.append(verdict.progress.conversations_done - self.verification[-1])
-        self.finalists.append(verdict.finalist)
         self.covered += analysis.lift_points_low <= true_points <= analysis.lift_points_high
         # Where the interval of the ratio is not bounded it excludes nothing.
         self.relative_covered += (
             analysis.lift_low is None or analysis.lift_low <= true_lift <= analysis.lift_high
         )
-        self.clustered += analysis.clustered
         self.variance_ratio.append(variance_ratio(analysis))
         if verdict.winner is not None:
             better = true_points > 0
@@ -261,6 +259,16 @@ def simulate(
 def _simulate(job: tuple) -> list[Row]:
     truth, variants, mode, runs, seed = job
     return simulate(truth, variants, mode, runs=runs, seed=seed)
+
+
+def at_most(count: int, n: int, bound: float) -> bool:
+    """Whether a count may come from a share of at most ``bound``."""
+    return n == 0 or binomtest(int(count), int(n), bound, alternative="greater").pvalue > SURE
+
+
+def at_least(count: int, n: int, bound: float) -> bool:
+    """Whether a count may come from a share of at least ``bound``."""
+    return n == 0 or binomtest(int(count), int(n), bound, alternative="less").pvalue > SURE
 
 
 def mean(values) -> float:
@@ -387,14 +395,14 @@ def operating_characteristics(rows: list[Row]) -> str:
         "| bound | worst row | value |",
         "| --- | --- | --- |",
     ]
-    for confidence_mode, bound in (("low", 20), ("moderate", 10), ("high", 5)):
+    for confidence_mode, bound in FALSE_WINNERS.items():
         mine = [row for row in rows if row.truth == 0.0 and row.confidence_mode == confidence_mode]
         if not mine:
             continue
         worst = max(mine, key=lambda row: row.false_winners / row.runs)
         low, high = wilson(worst.false_winners, worst.runs)
         lines.append(
-            f"| false winners, {confidence_mode}: at most {bound} % | {worst.mode}, {worst.variants} variants | "
+            f"| false winners, {confidence_mode}: at most {100 * bound:.0f} % | {worst.mode}, {worst.variants} variants | "
             f"{100 * worst.false_winners / worst.runs:.2f} % ({100 * float(low):.2f} to {100 * float(high):.2f}) |"
         )
     worst = min(rows, key=lambda row: row.covered / row.runs)

@@ -5,35 +5,11 @@ Run `experiment_truth.py` beside this file for the full table.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import experiment_truth as truth
 import numpy as np
 import pytest
-from scipy.stats import binomtest, ttest_1samp
-
-from promptlift.stats.shrinkage import VERIFIED_WEIGHT
-
-# Loaded by its path: the file is also a program, and test folders are not packages.
-_SPEC = importlib.util.spec_from_file_location(
-    "experiment_truth", Path(__file__).with_name("experiment_truth.py")
-)
-truth = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = truth
-_SPEC.loader.exec_module(truth)
-
-# A bound is broken when the count seen would come up this rarely if it held.
-SURE = 1e-3
-FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
-
-
-def at_most(count, n, bound):
-    return binomtest(int(count), int(n), bound, alternative="greater").pvalue > SURE
-
-
-def at_least(count, n, bound):
-    return binomtest(int(count), int(n), bound, alternative="less").pvalue > SURE
+from experiment_truth import FALSE_WINNERS, SURE, at_least, at_most
+from scipy.stats import ttest_1samp
 
 
 @pytest.fixture(scope="module")
@@ -139,55 +115,8 @@ def test_the_lift_of_fresh_pairs_is_right_at_each_size(different):
             assert row.verification == [120 if spent else 0 for spent in row.verification]
 
 
-def test_what_the_fresh_pairs_err_by_chance_is_no_bias_of_the_expected_lift():
-    by_chance = [9.0, -3.0, 6.5, 0.0]
-    row = truth.Row(0.05, 3, "exploratory", "high", verified_error=by_chance)
-    row.expected_error = [
-        VERIFIED_WEIGHT * error + rest for error, rest in zip(by_chance, (1, 2, 3, 2), strict=True)
-    ]
-    assert truth.bias_of_expected(row).points == pytest.approx(2.0)
-    assert truth.bias_of_expected(row).error == pytest.approx(np.std([1, 2, 3, 2], ddof=1) / 2)
-    assert np.mean(row.expected_error) > 4
-    row.runs, row.conversations, row.budget = 4, [100], 345
-    told = next(line for line in truth.operating_characteristics([row]).splitlines() if "at +5" in line)
-    assert "+2.00 (standard error 0.41, 4 winners; with the chance of their fresh pairs +4.19)" in told
-
-
-def test_pairing_pays(identical, different):
-    ratios = np.concatenate(
-        [row.variance_ratio for rows in (*identical.values(), *different.values()) for row in rows]
-    )
-    assert ratios.mean() >= 1.16
-
-
-def test_the_same_seed_gives_the_same_answer():
-    first, again = (truth.simulate(0.05, 3, "exploratory", runs=20, seed=9) for _ in range(2))
-    assert first == again
-    assert first != truth.simulate(0.05, 3, "exploratory", runs=20, seed=10)
-
-
-def test_a_winner_costs_less_than_testing_everything(different):
-    for rows in (different["validation", 0.10], different["validation", 0.20]):
-        for row in rows:
-            assert np.mean(row.conversations) < row.budget
-            assert row.right_winners >= 0.8 * row.fixed_right
-
-
 def test_the_world_has_the_rates_it_says():
     rng = np.random.default_rng(5)
     world = truth.draw_world(rng, 2, 0.10, passes=4000)
     assert world.rates[1:].max() - world.rates[0] == pytest.approx(0.10)
     assert world.completed.mean(axis=(0, 1)) == pytest.approx(world.rates, abs=0.01)
-
-
-def test_what_a_test_of_fixed_size_needs_is_read_off_its_own_power():
-    curve = truth.found_by_fixed_size(2, 0.20, runs=60, seed=4)
-    assert curve[0] == 0.0
-    assert curve[-1] > 0.95
-    assert (np.diff(curve) >= 0).all()
-    row = truth.Row(0.20, 2, "validation", "low", runs=100, right_winners=50, conversations=[450])
-    told = truth.cost_of_finding_as_often([row], 0.20, runs=60, seed=4).splitlines()[-1]
-    needed, share = (float(cell) for cell in told.strip("|").split("|")[-2:])
-    assert 45 < needed < 30 * 45
-    assert share == pytest.approx(450 / needed, abs=0.01)
-    assert np.interp(needed / 45, np.arange(31), curve) == pytest.approx(0.5, abs=0.01)

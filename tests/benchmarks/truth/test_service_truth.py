@@ -6,16 +6,14 @@ Run `service_truth.py` beside this file for the full table.
 from __future__ import annotations
 
 import copy
-import itertools
 from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING
 
 import pytest
 import truth_bounds
 import truth_table
 import usual_ways
-from optimization_runs import OptimizationRuns, Wanted, passes_of, problems_of
+from optimization_runs import OptimizationRuns, Wanted, problems_of
 from stub_process import MODEL, running_stub
 
 from support.service_process import ServiceProcess
@@ -88,19 +86,6 @@ def test_nobody_but_the_assistant_knows_the_arm(seen):
     assert seen.stub["purposes"]["agent"] == seen.stub["purposes"]["judge"] == conversations
     calls = sum(record["model_calls"] for record in [*seen.records, seen.again])
     assert calls == seen.stub["requests"]
-
-
-def test_arms_complete_as_often_as_is_true(seen):
-    for records in (seen.of(ALIKE), seen.of(STRONG)):
-        done = expected = n = 0.0
-        for one in map(truth_table.Finished, records):
-            for step in one.record["passes"]:
-                for at, arm in enumerate(step["arms"]):
-                    done += sum(row[at] == "1" for row in step["cells"])
-                    n += len(step["cells"])
-                    expected += len(step["cells"]) * one.rate(arm)
-        # Cells go together by persona: twice the error of independent ones, four times over.
-        assert abs(done - expected) < 4 * 2 * sqrt(expected * (1 - expected / n))
 
 
 def test_identical_prompts_have_no_more_winners_than_confidence_allows(seen):
@@ -179,14 +164,6 @@ def test_what_is_not_true_is_noticed(seen, spoil):
     assert problems_of(seen.wanted, whole, seen.variants, simulations) != []
 
 
-def test_every_pass_is_kept_in_short(seen):
-    passes = passes_of(seen.simulations)
-    assert sum(len(row) for step in passes for row in step["cells"]) == len(seen.simulations)
-    assert passes[0]["arms"] == list(range(seen.wanted.variants + 1))
-    assert list(dict.fromkeys(step["stage"] for step in passes)) == ["screen", "confirm", "verify"]
-    assert set("".join(row for step in passes for row in step["cells"])) == {"0", "1"}
-
-
 # The table and its bounds
 
 
@@ -217,19 +194,3 @@ def test_bounds_hold_and_are_broken_by_what_breaks_them(rows):
     wrong = copy.deepcopy(rows)
     wrong[0]["problems"] = ["an outcome that is not true"]
     assert any("every outcome" in name for name in broken(wrong))
-
-
-def test_the_cost_is_bounded_in_every_mode(rows):
-    kinds = list(itertools.product(truth_table.MODES, truth_table.CONFIDENCE_MODES))
-    dear = [
-        {**copy.deepcopy(rows[0]), "effect": 0.10, "mode": mode, "confidence_mode": confidence_mode}
-        for mode, confidence_mode in kinds
-        for _ in range(truth_bounds.FEW)
-    ]
-    for record in dear:
-        record["conversations"] = record["conversations_max"]
-    names = {name for name in broken(dear) if "conversations at most 0.8" in name}
-    assert len(names) == len(kinds) == 6
-    for record in dear:
-        record["conversations"] = record["conversations_max"] // 2
-    assert not any("conversations at most 0.8" in name for name in broken(dear))

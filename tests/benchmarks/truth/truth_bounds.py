@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import usual_ways
-from experiment_truth import mean
-from scipy.stats import binomtest, chisquare, t
+from experiment_truth import CHEAP, EXPECTED_WITHIN, FALSE_WINNERS, POWER, SURE, at_least, at_most, mean
+from scipy.stats import chisquare, t
 from truth_table import CONFIDENCE_MODES, MODES, Finished, cost_table, fixed_calls, table
 
 from benchmarks.tables import markdown
@@ -19,20 +19,8 @@ if TYPE_CHECKING:
 
     from truth_table import Row
 
-FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
-# A bound is broken when what was seen would come up this rarely if it held.
-SURE = 1e-3
-# Share of runs with three variants that find the better one.
-POWER = {
-    ("validation", "moderate"): {0.10: 0.72, 0.20: 0.95},
-    ("exploratory", "moderate"): {0.10: 0.38, 0.20: 0.88},
-}
-# Points by which the expected lift of winners may be off, at each size of effect.
-EXPECTED_WITHIN = 2.5
 # With fewer values a mean says nothing yet.
 FEW = 8
-# At +10 points an optimization is to cost at most so much of a test of fixed size, in every mode.
-CHEAP = 0.8
 
 
 @dataclass(frozen=True)
@@ -42,16 +30,6 @@ class Bound:
     name: str
     seen: str
     holds: bool
-
-
-def at_most(count: int, n: int, bound: float) -> bool:
-    """Whether a count may come from a share of at most ``bound``."""
-    return n == 0 or binomtest(count, n, bound, alternative="greater").pvalue > SURE
-
-
-def at_least(count: int, n: int, bound: float) -> bool:
-    """Whether a count may come from a share of at least ``bound``."""
-    return n == 0 or binomtest(count, n, bound, alternative="less").pvalue > SURE
 
 
 def bounds(rows: Sequence[Row]) -> list[Bound]:
@@ -99,8 +77,8 @@ def _coverage(rows: Sequence[Row]) -> list[Bound]:
 def _power(rows: Sequence[Row]) -> list[Bound]:
     found = []
     for row in rows:
-        least = POWER.get((row.mode, row.confidence_mode), {}).get(row.effect)
-        if least is None:
+        least = POWER.get((row.mode, row.effect))
+        if least is None or row.confidence_mode != "moderate":
             continue
         three = [one for one in row.runs if one.wanted.variants == 3]
         right = sum(one.is_better(one.winner) for one in three)
