@@ -1,13 +1,10 @@
-"""The bundled sample: what is in it, that it is recent, and that the generator makes it byte for byte."""
+"""The bundled sample: what is in it, that it is recent, and that the built-in analyser sees how each one ended."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -16,38 +13,17 @@ from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.prompts import PromptCreate
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
+from support.source_tree import ROOT
 
 ENDING = date(2026, 3, 10)
 
 
-def load_writer():
-    path = Path(__file__).with_name("make_samples.py")
-    spec = importlib.util.spec_from_file_location("make_samples", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["make_samples"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-WRITER = load_writer()
-
-
-@pytest.fixture(scope="module")
-def talks():
-    return [(line["key"], talk) for line, talk in WRITER.sample_conversations()]
+CHAT_EXPORT = ROOT / "notebooks" / "data" / "support-chat.jsonl"
 
 
 @pytest.fixture(scope="module")
 def all_conversations():
     return {key: samples.conversations(key, ending=ENDING) for key in samples.prompt_keys()}
-
-
-def test_the_generator_makes_the_committed_files_byte_for_byte_and_they_are_small():
-    built = WRITER.build()
-    for path, text in built.items():
-        assert path.read_bytes() == text.encode("utf-8"), path.name
-    assert WRITER.CONVERSATIONS.stat().st_size < 400_000
-    assert sum(path.stat().st_size for path in built) < 500_000
 
 
 def test_prompts_and_conversations_are_valid_bodies(all_conversations):
@@ -90,19 +66,19 @@ def test_the_last_day_is_the_day_before_the_ending(all_conversations):
     assert last >= yesterday
 
 
-def test_the_analyser_gets_every_sample_right(all_conversations, talks):
-    told = dict(talks)
+def test_the_analyser_gets_every_sample_right(all_conversations):
     judge = LexiconJudge()
     for records in all_conversations.values():
         for record in records:
-            talk = told[record["idempotencyKey"].removeprefix("sample-")]
-            found = judge.judge(parse_content(record["content"]))
+            transcript = parse_content(record["content"])
+            found = judge.judge(transcript)
             titles = [issue.title for issue in found.issues]
             if record["status"] == "in_progress":
                 assert "Last user message was not answered" not in titles
             else:
-                assert found.task_completed == talk.solved
-                assert not talk.solved or not any(issue.severity == "high" for issue in found.issues)
+                solved = transcript.metadata["resolved"]
+                assert found.task_completed == solved
+                assert not solved or not any(issue.severity == "high" for issue in found.issues)
 
 
 def test_no_two_conversations_are_alike_and_the_exports_are_others(all_conversations):
@@ -113,18 +89,8 @@ def test_no_two_conversations_are_alike_and_the_exports_are_others(all_conversat
     ]
     exported = [
         tuple(m["content"] for m in json.loads(line)["messages"][1:])
-        for line in WRITER.CHAT_EXPORT.read_text("utf-8").splitlines()
+        for line in CHAT_EXPORT.read_text("utf-8").splitlines()
     ]
     assert len(set(told)) == len(told)
     assert len(exported) == 60
     assert not set(told) & set(exported)
-
-
-def test_every_opening_has_a_question_a_good_and_a_bad_end():
-    assert len(WRITER.TOPICS) >= 12
-    for topic in WRITER.TOPICS:
-        sections = WRITER.fragments(topic)
-        assert [len(sections[mood]) for mood in WRITER.MOODS] == [3, 2, 3]
-        for name in ("ask", "good", "bad"):
-            for opening in range(1, 9):
-                assert WRITER.fitting(sections[name], opening), f"{topic}: {name} for {opening}"
