@@ -31,7 +31,8 @@ def test_differences_have_intervals_verdicts_and_the_margin():
         "100.0% · 0.013 a conversation · 400 cells",
     ):  # fmt: skip
         assert text in said(ax)
-    assert any(line.get_linestyle() == "--" and line.get_xdata()[0] == -5.0 for line in ax.lines)
+    # A short mark in each row, at no difference and at the margin.
+    assert sorted(points(ax, "|")) == [(x, row) for x in (-5.0, 0.0) for row in range(3)]
 
 
 def test_costs_have_the_cheapest_acceptable_arm_or_tokens_where_a_price_is_missing():
