@@ -31,13 +31,6 @@ def test_an_edit_changes_its_place(change, made):
     assert assembled(TEXT, [change]) == made
 
 
-def test_edits_are_made_one_after_the_other():
-    first, second = edit("add", "Be kind."), edit("replace", "Be very kind.", "Be kind.")
-    assert assembled("", [first]) == "Be kind."
-    assert assembled(TEXT, [first, second]).endswith("Be very kind.")
-    assert assembled(TEXT, []) == TEXT
-
-
 def test_no_sentence_is_twice_in_a_text():
     """Edits of two candidates that are merged may say the same, alone or beside something new."""
     first = edit("add", "Ask for the order number first. Be kind to everybody.")

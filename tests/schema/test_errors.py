@@ -47,23 +47,6 @@ def test_the_code_decides_first_and_the_status_second(status, answer, kind):
     assert str(error)
 
 
-def test_a_quota_says_what_is_used_and_when_it_resets():
-    error = from_response(
-        429,
-        body("LIMIT_EXCEEDED", limit=5, used=5, resetAt="2026-12-01T00:00:00.000Z"),
-        request="POST /prompts",
-    )
-    assert isinstance(error, errors.LimitExceeded)
-    assert (error.limit, error.used, error.reset_at) == (5, 5, "2026-12-01T00:00:00.000Z")
-
-
-def test_a_rate_limit_says_how_long_to_wait():
-    error = from_response(429, body("RATE_LIMIT_EXCEEDED"), retry_after=12.5)
-    assert isinstance(error, errors.RateLimited)
-    assert error.retry_after == 12.5
-    assert from_response(429, None).retry_after is None
-
-
 def test_an_error_shows_message_details_request_status_and_code():
     error = from_response(
         400, body("VALIDATION_ERROR", "Invalid value: name", name="Required field"), request="POST /prompts"
@@ -71,25 +54,3 @@ def test_an_error_shows_message_details_request_status_and_code():
     assert str(error) == (
         "Invalid value: name - name: Required field (POST /prompts, HTTP 400, VALIDATION_ERROR)"
     )
-
-
-def test_every_api_error_is_one_error_to_catch():
-    kinds = [getattr(errors, name) for name in errors.__all__ if isinstance(getattr(errors, name), type)]
-    assert all(issubclass(kind, errors.PromptliftError) for kind in kinds)
-    assert issubclass(errors.TranscriptError, ValueError)
-    assert issubclass(errors.FrameError, ValueError)
-    assert issubclass(errors.MissingExtra, errors.ConfigError)
-
-
-def test_a_missing_extra_says_how_to_get_it():
-    assert str(errors.MissingExtra("PostgreSQL", "postgres")) == (
-        "PostgreSQL needs the extra 'postgres': pip install \"promptlift[postgres]\""
-    )
-
-
-def test_a_frame_error_names_missing_and_present_columns():
-    error = errors.FrameError(["started_at"], ["id", "status"], hint="Pass lift.conversations().")
-    assert str(error) == "The table has no column started_at. It has: id, status. Pass lift.conversations()."
-    assert error.missing == ("started_at",)
-    assert error.present == ("id", "status")
-    assert "It has: none." in str(errors.FrameError(["a"], []))

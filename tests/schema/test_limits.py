@@ -9,13 +9,6 @@ import pytest
 from promptlift.schema import limits
 
 
-def test_content_limits_are_those_of_the_specification():
-    assert limits.CONTENT_BYTES == 512 * 1024
-    assert limits.MESSAGE_BYTES == 100 * 1024
-    assert limits.MESSAGES == 500
-    assert limits.IDEMPOTENCY_HOURS == 24
-
-
 @pytest.mark.parametrize(
     ("plan", "prompts", "optimizations", "conversations", "requests"),
     [("free", 5, 10, 500, 60), ("pro", 100, 50, 10_000, 300), ("enterprise", None, None, None, None)],
@@ -46,8 +39,3 @@ def test_bounds_and_retry_delays_are_those_of_the_specification():
     assert limits.CONCURRENT_OPTIMIZATIONS == 10
     assert limits.WEBHOOK_DELAYS_SECONDS == (0, 60, 5 * 60, 30 * 60, 2 * 3600)
     assert len(limits.WEBHOOK_DELAYS_SECONDS) == limits.WEBHOOK_ATTEMPTS
-
-
-def test_the_largest_content_fits_into_a_body_when_all_of_it_is_escaped_text():
-    # "x" takes one byte in content, and six when a sender escapes it.
-    assert limits.CONTENT_BYTES * 6 < limits.BODY_BYTES

@@ -78,8 +78,3 @@ def test_an_unknown_field_is_refused_by_its_path(path):
         SettingsChange.model_validate(nest((*path, "novel"), 1))
     assert caught.value.errors()[0]["loc"] == (*path, "novel")
     assert caught.value.errors()[0]["type"] == "extra_forbidden"
-
-
-def test_a_group_of_another_service_keeps_what_nobody_knows():
-    wire = {"general": {"name": "x", "timezone": "UTC"}, "optimization": {}, "billing": {"a": 1}}
-    assert Settings.from_wire(wire).to_wire() == wire

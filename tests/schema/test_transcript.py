@@ -217,9 +217,3 @@ def test_any_text_is_read_or_refused_with_a_reason(text):
 def test_any_json_under_messages_is_read_or_refused_with_a_reason(value):
     transcript, problem = read_or_problem(json.dumps({"messages": value, "metadata": value}))
     assert problem.startswith(("messages", "metadata")) if transcript is None else transcript.messages
-
-
-def test_text_is_written_as_it_is_and_not_as_escapes():
-    assert dump_content(Transcript(messages=[Message(role="user", content="Ü 🎈")])) == (
-        '{"messages": [{"role": "user", "content": "Ü 🎈"}]}'
-    )
