@@ -61,12 +61,6 @@ def test_the_list_of_columns_has_every_column_of_every_table():
     ]
 
 
-def test_the_units_of_a_table_of_variants_are_those_of_its_columns():
-    assert frames.variants_table([])[2]["units"] == {
-        column.name: column.unit for column in TABLES["variants"] if column.unit
-    }
-
-
 def test_whole_numbers_stay_exact_and_others_are_missing_and_counted():
     column = TableColumn("one", "integer")
     for values, kept in (

@@ -53,10 +53,3 @@ def test_content_and_insights_are_added_only_when_asked_for():
     assert layout(frames.conversations_table([], content=True)[0]) == unjudged
     assert layout(plain) == [line for line in unjudged if line != "content: str"]
     assert layout(frames.simulations_table([])[0]) == LAYOUT["simulations"][:-1]
-
-
-def test_conversations_begin_with_what_one_looks_at_and_end_with_ids():
-    row = {"id": "c", "promptId": "p", "metadata": {"channel": "web"}}
-    columns = list(frames.conversations_table([row], insights=True)[0])
-    assert columns[:6] == ["prompt", "started_at", "status", "task_completed", "sentiment", "summary"]
-    assert columns[-4:] == ["metadata.channel", "conversation_id", "prompt_id", "source_id"]

@@ -54,13 +54,6 @@ def dtypes(frame):
 DTYPES = dtypes(conversations([])[0])
 
 
-def test_the_dtypes_are_the_same_whatever_the_rows():
-    for rows in ([ROW], [{"id": "c2"}], [{"id": "c3", "insights": None, "content": None}]):
-        assert dtypes(conversations(rows)[0]) == DTYPES
-        for make in (frames.messages_table, frames.prompts_table):
-            assert dtypes(make(rows)[0]) == dtypes(make([])[0])
-
-
 def test_values_come_over_as_they_are():
     frame, warnings = conversations([ROW])
     row = frame.iloc[0]
@@ -150,18 +143,6 @@ def test_a_token_count_that_is_none_is_missing(bad):
     frame, warnings = frames.messages_table([{"id": "c", "content": json.dumps({"messages": [message]})}])
     assert frame["tokens"].isna().all()
     assert warnings == {"tokens": 1}
-
-
-def test_who_judged_is_told():
-    def analyser(*names):
-        rows = [{**ROW, "insights": {**ROW["insights"], "analyser": name}} for name in names]
-        return frames.analyser_of(conversations(rows)[0])
-
-    assert analyser("lexicon", "lexicon") == "lexicon"
-    assert analyser("llm:gpt-4o", "llm:other") == "llm"
-    assert analyser("lexicon", "llm:gpt-4o") == "mixed"
-    assert analyser(None) is None
-    assert frames.analyser_of(frames.conversations_table([ROW])[0]) is None
 
 
 @pytest.mark.slow

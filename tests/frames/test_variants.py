@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import frames, stats
-from promptlift.frames.columns import dtype_of
 from promptlift.frames.headline import headline_of, headlines_of
-from promptlift.frames.layouts import TABLES
 from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, GivenLift, bases_of
 
 
@@ -42,14 +40,6 @@ def table(*items):
     frame, doubts, about = frames.variants_table(list(items))
     assert doubts == {}
     return frame, about
-
-
-def test_dtypes_are_fixed_also_when_empty():
-    for items in ([], [{"id": "o", "optimization": {}, "variants": []}], [foreign((70, None), (77, 10))]):
-        frame, _, _ = frames.variants_table(items)
-        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
-            column.name: str(pd.Series([], dtype=dtype_of(column)).dtype) for column in TABLES["variants"]
-        }
 
 
 def test_the_worked_value_is_in_the_table():
@@ -120,31 +110,6 @@ def test_nothing_measured_yet_is_no_interval():
     }
     row = table(item)[0].iloc[1]
     assert (row["uncertainty_source"], row["n_pairs"], pd.isna(row["lift_basis"])) == ("none", 0, True)
-
-
-@pytest.mark.parametrize(
-    ("lift", "rate", "original", "basis"),
-    [
-        (12.5, 81.0, 72.0, RELATIVE),
-        (9.0, 81.0, 72.0, POINTS),
-        (12.5, 0.81, 0.72, RELATIVE),
-        (9.0, 0.81, 0.72, POINTS),
-        (13.0, 81.0, 72.0, RELATIVE),  # 12.5 % rounded
-        (16.0, 81.0, 72.0, UNKNOWN),
-        (0.125, 81.0, 72.0, UNKNOWN),
-        (40.0, 50.0, 72.0, UNKNOWN),
-        (17.3, 76.7, 65.3, RELATIVE),  # two rounded rates
-        (5.0, None, 72.0, UNKNOWN),
-        (5.0, 10.0, 0.0, UNKNOWN),
-    ],
-)
-def test_a_lift_is_recomputed_from_the_printed_rates(lift, rate, original, basis):
-    scale = 1.0 if rate is not None and rate < 1.5 else 100.0
-    (found,) = bases_of([GivenLift(lift, rate, original)], scale=scale)
-    assert found.name == basis
-    checked = rate is not None and original
-    assert bool(found.warning) == (basis == POINTS or (basis == UNKNOWN and bool(checked)))
-    assert ("looks like a fraction" in found.warning) == (lift == 0.125)
 
 
 @pytest.mark.parametrize(
