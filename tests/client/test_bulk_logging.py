@@ -78,15 +78,6 @@ def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift):
         lift.log(iter(records(1)), prompt_id="iterater")
 
 
-def test_a_quota_ends_the_run_and_says_how_many_were_not_sent(start_service):
-    free = start_service(plan="free")
-    with promptlift.connect(free.base_url, free.key, progress=False) as lift:
-        prompt_id = lift.client.prompts.create(name="n", content="c", llm_model="gpt-4o").id
-        result, _ = run(free.base_url, free.key, prompt_id, records())
-        assert (result.logged, result.not_sent, result.failed) == (500, COUNT - 500, [])
-        assert "conversations per month" in result.stopped
-
-
 @pytest.mark.slow
 def test_a_service_without_groups_gets_them_one_by_one():
     with ForeignService() as foreign:

@@ -35,12 +35,6 @@ def test_a_missing_id_never_becomes_another_endpoint(identifier):
         ENDPOINTS["prompts.get"].path_for(SCHEMES["prompt"], identifier)
 
 
-def test_the_scheme_decides_the_segment():
-    endpoint = ENDPOINTS["prompts.status"]
-    assert endpoint.path_for(SCHEMES["prompt"], "x") == "/prompts/x/status"
-    assert endpoint.path_for(SCHEMES["agent"], "x") == "/agents/x/status"
-
-
 def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repeated():
     for endpoint in ENDPOINTS.values():
         if endpoint.method == "GET" or endpoint.name in TWICE_IS_ONCE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import pytest
 
@@ -73,26 +72,6 @@ def test_the_key_is_the_same_every_time_and_differs_by_prompt_source_and_content
     assert len(first) == 64
 
 
-@dataclass
-class Imported:
-    content: str
-    fingerprint: str
-    file: str = "a.jsonl"
-    line: int = 7
-    key: str | None = None
-    source_id: str | None = None
-    status: str | None = None
-    llm_model: str | None = None
-    company_name: str | None = None
-
-
-def test_a_conversation_of_a_reading_is_known_by_its_fingerprint_and_place():
-    first, second = prepare([Imported("User: a", "f1"), Imported("User: a", "f2")], "p1", "promptId")
-    assert first.key != second.key
-    assert first.source == "a.jsonl:7"
-    assert one(Imported("User: a", "f1")).key == first.key
-
-
 MANY = {"messages": [{"role": "user", "content": "x"}] * 501}
 LONG = {"messages": [{"role": "user", "content": "é" * 51_201}]}
 
@@ -134,15 +113,6 @@ def test_a_record_at_the_limit_goes_in():
         assert isinstance(one({"messages": [{"role": "user", "content": content}]}), Outgoing)
     assert isinstance(one({"content": "User: " + "x" * 524_282}), Outgoing)
     assert isinstance(one({"messages": [{"role": "user", "content": "x"}] * 500}), Outgoing)
-
-
-def test_a_second_run_adds_nothing_and_says_so(service, log):
-    service.answers_200 = True
-    records = [{"content": f"User: {number % 40}"} for number in range(50)]
-    first, second = log(records), log(records)
-    assert (first.logged, first.already_there, first.failed) == (50, 0, [])
-    assert str(second) == "0 logged, 50 already there, 0 failed"
-    assert len(service.rows) == 50
 
 
 def test_one_bad_record_does_not_stop_the_others(service, log):
@@ -196,15 +166,6 @@ def test_lost_answers_and_failures_leave_every_conversation_there_once(service, 
     result = log([{"content": f"User: {number}"} for number in range(200)])
     assert (result.logged, result.complete) == (200, True)
     assert len(service.rows) == len({row["content"] for row in service.rows}) == 200
-
-
-def test_the_source_id_is_in_the_body_and_in_the_metadata_and_changes_no_key():
-    out = one({**TALK, "source_id": 7})
-    body = json.loads(out.body)
-    assert body["sourceId"] == "7"
-    assert json.loads(body["content"]) == {**TALK, "metadata": {"sourceId": "7"}}
-    # As a former version made it, which kept no source id.
-    assert out.key == "0eac5ddf7a317a4a2a1557e26d3e7c63178e9f677ea666cb59c8bf96dc9a539e"
 
 
 def test_content_at_the_limit_goes_out_without_the_source_id_in_it():

@@ -7,7 +7,7 @@ import pytest
 from promptlift.client import Client, configure
 from promptlift.client.reads.optimizations import read_optimizations, read_variants
 from promptlift.client.transport import Task
-from promptlift.errors import IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.errors import IncompleteError, UnexpectedResponse
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY
 
@@ -53,25 +53,6 @@ def test_all_rows_are_there_or_it_is_said_that_they_may_not_be(service, transpor
         assert f"more than these {len(found.rows)}" in found.facts["completeness"]
 
 
-def test_filters_are_sent_and_kept_to(service, transport):
-    service.add(4, promptId="p1")
-    service.add(3, promptId="p2")
-    found = read_optimizations(transport, prompt_id="p2", status="completed", results=False)
-    assert len(found.rows) == 3
-    assert service.seen[0][2] == {"promptId": "p2", "status": "completed", "limit": "100", "offset": "0"}
-
-
-def test_only_completed_rows_without_results_are_asked_for(service, transport):
-    service.add(3)
-    service.add(1, status="running")
-    found = read_optimizations(transport)
-    asked = sorted(path for _, path, _ in service.seen if path != "/optimizations")
-    assert asked == ["/optimizations/o00001", "/optimizations/o00002", "/optimizations/o00003"]
-    results = service.optimizations[-1]["results"]
-    assert [row.get("results") for row in found.rows] == [None, results, results, results]
-    assert found.requests == 4
-
-
 def test_one_that_is_deleted_meanwhile_is_left_out_and_counted(service, transport):
     service.add(5)
 
@@ -84,44 +65,11 @@ def test_one_that_is_deleted_meanwhile_is_left_out_and_counted(service, transpor
     assert (len(found.rows), found.dropped, found.complete) == (4, 1, True)
 
 
-def test_missing_results_end_the_read_with_what_was_read(service, transport):
-    service.add(5)
-    service.fault = lambda _m, path, _c: (
-        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no"))
-        if path.startswith("/optimizations/")
-        else None
-    )
-    with pytest.raises(IncompleteError, match="not the results of all") as failed:
-        read_optimizations(transport)
-    assert len(failed.value.fetched.rows) == 5
-
-
 def test_an_answer_that_is_no_list_is_said(service, transport):
     for answer in ([], {}, {"data": None}, {"data": [1]}, {"data": [{"status": "x"}]}):
         service.fault = lambda *_, answer=answer: lambda handler: service.send(handler, 200, answer)
         with pytest.raises(UnexpectedResponse):
             read_optimizations(transport)
-
-
-def test_a_refusal_of_the_filter_itself_is_told(service, transport):
-    service.fault = lambda *_: (
-        lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no such prompt")
-    )
-    with pytest.raises(ValidationError, match="no such prompt"):
-        read_optimizations(transport, prompt_id="p9")
-
-
-def test_variants_of_named_optimizations_are_read_with_their_optimization(service, transport):
-    service.add(2)
-    found = read_variants(transport, ["o00001", "o00002"], task=Task())
-    assert [item["optimization"]["id"] for item in found.rows] == ["o00001", "o00002"]
-    assert [len(item["variants"]) for item in found.rows] == [3, 3]
-    assert (found.complete, found.requests) == (True, 4)
-
-
-def test_an_optimization_that_is_not_there_is_an_error_when_it_was_named(service, transport):
-    with pytest.raises(NotFound, match="Optimization"):
-        read_variants(transport, ["o00009"], task=Task())
 
 
 def test_variants_of_many_that_end_early_carry_those_that_were_read(service, transport):

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from promptlift.client.reads.paging import ListBroken, Walk, pages_for
+from promptlift.client.reads.paging import ListBroken, Walk
 
 
 class ChangingList:
@@ -61,49 +61,6 @@ def test_twenty_changes_cost_at_most_a_seventh_more_than_the_plain_list(where, d
         changing = ChangingList(2000, seed, events=20, deletes=deletes, where=where, burst=1)
         ratios.append(changing.read().pages / 20)
     assert max(ratios) <= 1.15
-
-
-@pytest.mark.parametrize("count", [0, 100, 197, 10_000])
-def test_a_quiet_read_makes_the_requests_that_a_plan_counts(count):
-    walk = ChangingList(count, 0, events=0, deletes=0, where="top", burst=0).read()
-    assert walk.pages == pages_for(count) <= count / 97 + 1
-    assert len(walk.rows) == count
-    assert walk.complete
-
-
-def test_a_total_that_the_pages_never_reach_is_incomplete():
-    rows = [{"id": str(number)} for number in range(120)]
-    rows += rows[:30]  # the service counts rows twice
-    walk = Walk()
-    while not walk.done:
-        walk.take(rows[walk.offset : walk.offset + 100], total=len(rows), limit=100)
-    assert not walk.complete
-    assert len(walk.rows) == 120
-
-
-def test_a_service_that_ignores_the_offset_is_not_believed():
-    rows = [{"id": str(number)} for number in range(100)]
-    walk = Walk()
-    while walk.offset < 485:
-        walk.take(rows, total=500, limit=100)
-    for _ in range(2):
-        walk.take(rows, total=500, limit=100)
-    with pytest.raises(ListBroken, match="counts 500 rows and returns 100 from offset 485"):
-        walk.take(rows, total=500, limit=100)
-    assert not walk.complete
-
-
-def test_rows_that_were_really_deleted_leave_a_complete_read():
-    """A total that falls because rows went is no lie: the pages show that rows moved up."""
-    rows = [{"id": str(number)} for number in range(350)]
-    walk, read = Walk(), []
-    while not walk.done:
-        if walk.pages == 2:
-            del rows[20:76]
-        read += walk.take(rows[walk.offset : walk.offset + 100], total=len(rows), limit=100)
-    assert walk.complete
-    assert {row["id"] for row in rows} <= {row["id"] for row in read}
-    assert (len(walk.rows), walk.total, walk.gone) == (350, 294, 56)
 
 
 KINDS = ("drop", "repeat", "skip", "early", "total", "shift", "short", "other")

@@ -2,16 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
+from promptlift.client.retry import Attempt, RetryPolicy
 from promptlift.errors import (
     ConnectionFailed,
-    InvalidApiKey,
-    LimitExceeded,
-    NotFound,
     RateLimited,
-    ServerError,
-    UnexpectedResponse,
-    ValidationError,
 )
 
 POLICY = RetryPolicy()
@@ -19,32 +13,6 @@ POLICY = RetryPolicy()
 
 def attempt(number=1, elapsed=0.0, *, repeatable=True, reached=True):
     return Attempt(number, elapsed, repeatable, reached)
-
-
-@pytest.mark.parametrize(
-    ("error", "again"),
-    [
-        (ConnectionFailed("x"), True),
-        (ServerError("x", status=500), True),
-        (ServerError("x", status=503), True),
-        (ServerError("x", status=501), False),
-        (UnexpectedResponse("x", code=CUT_OFF), True),
-        (UnexpectedResponse("x"), False),
-        (RateLimited("x", retry_after=3), True),
-        (RateLimited("x"), True),
-        (LimitExceeded("x", status=429), False),
-        (ValidationError("x"), False),
-        (NotFound("x"), False),
-        (InvalidApiKey("x"), False),
-    ],
-)
-def test_only_failures_that_may_pass_are_tried_again(error, again):
-    assert (POLICY.pause(error, attempt()) is not None) is again
-
-
-@pytest.mark.parametrize("error", [ConnectionFailed("x"), ServerError("x", status=500), RateLimited("x")])
-def test_what_is_not_repeatable_is_never_repeated(error):
-    assert POLICY.pause(error, attempt(repeatable=False)) is None
 
 
 def test_pauses_grow_to_a_ceiling_and_end():
