@@ -13,14 +13,7 @@ from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.analysis.what_else import what_else
 from promptlift.schema.basis import (
-    BASES,
     UNTOLD,
-    Agreement,
-    as_seen_by,
-    may_say_clearly,
-    may_tell,
-    may_weigh,
-    weakest,
 )
 
 DIRECTION = re.compile(
@@ -157,14 +150,3 @@ def test_fields_of_a_comparison_on_words_name_no_direction():
     labels = analysis.compare(judged("words"), by="prompt_id", control="a", outcome="sentiment").iloc[0]
     assert labels[["rate", "rate_control", "p"]].isna().all()
     assert (row["rate"], row["n"]) == (pytest.approx(0.16, abs=0.05), 200)
-
-
-def test_the_weakest_basis_counts():
-    assert weakest(["outcome", "words", "model"]) == "words"
-    assert [may_tell(one) for one in BASES] == [True, True, True, True, False]
-    assert [may_say_clearly(one) for one in BASES] == [True, True, False, False, False]
-    proven, unproven = Agreement(50, 0.71, 0.7), (Agreement(49, 0.9, 0.5), Agreement(80, 0.6, 0.6))
-    assert [may_say_clearly(one, proven) for one in BASES] == [True, True, True, True, False]
-    assert not any(may_say_clearly("model", one) for one in unproven)
-    assert [may_weigh(one) for one in BASES] == [True, True, False, False, False]
-    assert as_seen_by("words") == ", of what a word list can see"

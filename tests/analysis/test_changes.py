@@ -85,15 +85,6 @@ def test_what_cannot_be_compared_is_refused_with_the_way_out(spans, said):
         analysis.changes(small(started_at=["2026-01-01"]), at="2026-01-01")
 
 
-@pytest.mark.parametrize("n", [0, 1])
-def test_nothing_to_compare_gives_an_empty_table_or_gaps(n):
-    table = before_and_after(0, 0, n, n)
-    found = analysis.changes(table, at="2026-01-10")
-    assert len(found) == n
-    assert found["difference"].isna().all()
-    assert found["change"].eq("unclear").all()
-
-
 def test_conversations_without_a_time_or_insights_are_not_counted():
     table = before_and_after(2, 4, 2, 4)
     table.loc[0, "started_at"] = pd.NaT

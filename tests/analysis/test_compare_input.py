@@ -11,8 +11,7 @@ from scipy.stats import ttest_rel
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from support.synthetic_tables import conversations
-from support.trials import groups, only, pairs, several
+from support.trials import groups, only, pairs
 
 
 def test_missing_outcomes_drop_the_pair_and_are_counted():
@@ -112,13 +111,6 @@ def test_the_kind_can_be_said():
     assert analysis.compare(table, by="run", outcome="stars").attrs["promptlift"]["kind"] == "completion"
 
 
-def test_the_empty_table_has_the_same_columns_and_dtypes():
-    empty, full = (analysis.compare(table, by="run", pair="task") for table in (several().head(0), several()))
-    assert not len(empty)
-    assert empty.dtypes.iloc[2:].to_dict() == full.dtypes.iloc[2:].to_dict()
-    assert list(empty.columns) == list(full.columns)
-
-
 def test_rows_without_a_variant_or_an_item_are_left_out_and_counted():
     extra = pd.DataFrame({"run": [None, "a"], "task": [1, None], "task_completed": [True, True]})
     table = pd.concat([pairs(10, 5, 3, 2), extra], ignore_index=True)
@@ -126,25 +118,6 @@ def test_rows_without_a_variant_or_an_item_are_left_out_and_counted():
     assert only(answer)["n_pairs"] == 20
     facts = answer.attrs["promptlift"]
     assert (facts["n_without_variant"], facts["n_without_item"]) == (1, 1)
-
-
-def test_the_answer_says_its_rule_and_that_no_theta_was_fixed_before():
-    facts = analysis.compare(conversations(300), by="llm_model").attrs["promptlift"]
-    assert (facts["analyser"], facts["paired"], facts["unit"], facts["confidence_method"]) == (
-        None,
-        False,
-        "points",
-        None,
-    )
-    assert facts["rule"].startswith(
-        "Higher or lower: p of the score test below 0.05, with at least 10 in each group;"
-    )
-    facts = analysis.compare(several(), by="run", pair="task", confidence_mode="high").attrs["promptlift"]
-    assert facts["confidence_method"] == "sequential-mixture"
-    assert (
-        facts["rule"]
-        == "Winner or worse: confidence 0.95 or more, and p, adjusted for 3 variants, below 0.05."
-    )
 
 
 @pytest.mark.slow

@@ -31,38 +31,6 @@ def keys(result, *names, n="n"):
         yield row, values, group, row[n]
 
 
-@pytest.mark.parametrize(("name", "label", "by"), [("issues", "issue", GROUPS), ("topics", "topic", None)])
-def test_a_title_leads_to_as_many_conversations_as_it_counts_and_each_mentions_it(name, label, by):
-    result = getattr(analysis, name)(DATA, by=by)
-    for row, mark, group, n in keys(result, label):
-        found = analysis.conversations_of(result, DATA, *mark, *group)
-        assert len(found) == n
-        assert list(found.columns) == list(DATA.columns)
-        for cell in found[name]:
-            assert row[label] in [one["title"] if isinstance(one, dict) else one for one in cell]
-
-
-@pytest.mark.parametrize(
-    ("freq", "tz", "by"),
-    [("W", "America/New_York", None), ("h", "Asia/Kolkata", None), ("MS", "UTC", GROUPS)],
-)
-def test_a_period_leads_to_the_conversations_that_ended_in_it(freq, tz, by):
-    data = DATA.head(300)
-    result = analysis.completion_trend(data, freq=freq, tz=tz, by=by)
-    for row, mark, group, n in keys(result[result["n"] > 0], "period_start"):
-        found = analysis.conversations_of(result, data, *mark, *group)
-        assert len(found) == n
-        assert int(found["task_completed"].sum()) == row["completed"]
-
-
-def test_a_sentiment_of_a_period_leads_to_its_conversations():
-    result = analysis.sentiment_trend(DATA, freq="W", by="prompt_id")
-    for row, mark, group, n in keys(result, "period_start"):
-        assert len(analysis.conversations_of(result, DATA, *mark, *group)) == n
-        for label, count in (("negative", "negative"), ("positive", "positive"), ("score", "sentiment_n")):
-            assert len(analysis.conversations_of(result, DATA, *mark, *group, label)) == row[count]
-
-
 def test_how_a_score_compares_with_the_usual_one_leads_to_its_conversations():
     data = DATA.assign(analyser="lexicon")
     result = analysis.sentiment_distribution(data, by=GROUPS)
@@ -90,16 +58,6 @@ def test_a_segment_leads_to_its_conversations():
     assert set(web["metadata.channel"]) == {"web"}
 
 
-def test_a_variant_leads_to_its_conversations_and_so_does_the_control():
-    for outcome in ("task_completed", "sentiment_score", "sentiment"):
-        result = analysis.compare(DATA, by="prompt_id", outcome=outcome, control="v1")
-        for row, mark, _, n in keys(result, "variant"):
-            found = analysis.conversations_of(result, DATA, *mark)
-            assert len(found) == n
-            assert set(found["prompt_id"]) == {row["variant"]}
-            assert len(analysis.conversations_of(result, DATA, "v1")) == row["n_control"]
-
-
 def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
     data = small(
         conversation_id=[f"c{i}" for i in range(9)],
@@ -111,17 +69,6 @@ def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
     assert result["n_pairs"].tolist() == [2]
     assert analysis.conversations_of(result, data, "new")["conversation_id"].tolist() == ["c4", "c5"]
     assert analysis.conversations_of(result, data, "old")["conversation_id"].tolist() == ["c0", "c1"]
-
-
-@pytest.mark.parametrize(("of", "label"), [("issues", "issue"), ("topics", "topic")])
-def test_a_change_leads_to_the_conversations_before_and_after(of, label):
-    spans = (("2026-01-20", "2026-02-01"), ("2026-02-10", "2026-03-01"))
-    for options in ({"at": "2026-02-10", "window": "7D"}, {"periods": spans}):
-        result = analysis.changes(DATA, of=of, **options)
-        for row, mark, _, n in keys(result, label, n="n_before"):
-            assert len(analysis.conversations_of(result, DATA, *mark, "before")) == n
-            assert len(analysis.conversations_of(result, DATA, *mark, "after")) == row["n_after"]
-            assert len(analysis.conversations_of(result, DATA, *mark)) == n + row["n_after"]
 
 
 def test_rows_without_a_value_are_a_group_that_can_be_named():

@@ -91,18 +91,6 @@ def test_conversations_are_matched_by_id_and_missing_verdicts_are_counted():
     assert empty.dtypes.astype(str).to_dict() == table.dtypes.astype(str).to_dict()
 
 
-def test_the_attributes_say_who_judged_and_whether_labels_correct_it():
-    labels, insights = tables([[7, 2], [3, 5]])
-    insights.attrs["promptlift"] = {"analyser": "lexicon"}
-    told = analysis.judge_agreement(labels, insights).attrs["promptlift"]
-    assert (told["analyser"], told["basis"]) == ("lexicon", "words")
-    # Every judged conversation has a label, so that nobody has to have drawn them.
-    assert told["corrected"]["refused"] == {}
-    more = pd.concat([insights, insights.head(1).assign(conversation_id="unlabelled")])
-    corrected = analysis.judge_agreement(labels, more).attrs["promptlift"]["corrected"]
-    assert "labels have no chance" in corrected["refused"]["all"]
-
-
 def test_bad_input_says_what_to_do():
     labels, insights = tables([[7, 2], [3, 5]])
     glad, feeling = tables([[1]], "sentiment", ["glad"])[0], tables([[1]], "sentiment", ["positive"])[1]

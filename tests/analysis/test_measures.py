@@ -55,13 +55,6 @@ def test_without_names_every_measure_with_a_value_is_there(table):
     assert list(several["prompt · metadata.channel"]) == ["a · app", "a · web", "b · app", "b · web"]
 
 
-def test_a_table_of_nothing_has_the_same_columns(table):
-    full, empty = analysis.measures(table, by="prompt"), analysis.measures(table.head(0), by="prompt")
-    assert list(full.columns) == list(empty.columns)
-    assert full.dtypes.drop("prompt").equals(empty.dtypes.drop("prompt"))
-    assert list(analysis.measures(table[["status"]]).columns) == list(full.columns[1:])
-
-
 def test_what_cannot_be_measured_is_refused(table):
     with pytest.raises(FrameError, match="no column price"):
         analysis.measures(table, of="price")

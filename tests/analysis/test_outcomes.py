@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,10 +102,3 @@ def test_the_analyser_is_carried_from_the_attributes_and_the_input_stays_as_it_w
         assert run(table).attrs["promptlift"]["analyser"] == "lexicon"
     pd.testing.assert_frame_equal(table, before)
     assert table.attrs == before.attrs
-
-
-@pytest.mark.slow
-def test_the_analyses_load_neither_matplotlib_nor_scipy():
-    code = "import sys, promptlift.analysis; print({'matplotlib', 'scipy', 'httpx'} & set(sys.modules))"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "set()"

@@ -49,13 +49,6 @@ def test_variants_without_a_search_give_an_empty_table_with_the_same_columns():
     assert finding(found) == "This optimization has no search"
 
 
-def test_the_finding_says_who_is_ahead_and_by_how_much():
-    assert finding(analysis.search(table())) == (
-        "The search puts “Generation 3, pruned” 31 points above the original (17 to 46), the best of 6 candidates of 3 "
-        "generations"
-    )
-
-
 def test_several_searches_are_refused():
     both = pd.concat([table(), table().assign(optimization_id="o2")])
     with pytest.raises(ValueError, match="Choose one"):

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import analysis
-from promptlift.analysis.sentences import completion_sentence, ends_of
-from support.true_sentences import NUMBER, agrees, check, value
+from support.true_sentences import NUMBER, agrees, check
 
 COUNTS = st.tuples(*[st.integers(0, 400)] * 2)
 
@@ -55,18 +54,3 @@ def test_a_sentence_on_scores_agrees_with_its_table(first, second):
         assert ("higher" in sentence, "lower" in sentence) == (difference > 0, difference < 0)
         assert ("; clearly" in sentence) == (row["verdict"] == ("winner" if difference > 0 else "worse"))
         agrees(re.search(rf"is ({NUMBER}) (?:higher|lower)", sentence)[1], abs(difference))
-
-
-@given(st.integers(0, 300), st.integers(0, 300))
-def test_a_sentence_on_completion_agrees_with_its_table(yes, no):
-    row = analysis.completion(table_of(a=(yes, no)).assign(status="completed")).iloc[0]
-    sentence = completion_sentence(ends_of(row, "rate"), row["n"])
-    if not yes + no:
-        assert "No ended conversation" in sentence
-        return
-    found = re.search(rf"^({NUMBER})% of ([\d,]+) conversations? .* \(({NUMBER})% to ({NUMBER})%\)", sentence)
-    agrees(found[1], 100 * row["rate"])
-    agrees(found[3], 100 * row["rate_low"])
-    agrees(found[4], 100 * row["rate_high"])
-    assert value(found[2]) == row["n"]
-    assert (value(found[1]) in (0, 100)) == (row["rate"] in (0, 1))

@@ -97,27 +97,3 @@ def test_the_trace_is_one_row_a_pass_and_its_gaps_stay_gaps():
     gaps.attrs["promptlift"] = {"trace": [0.5, None, 0.7]}
     assert analysis.variant_confidence(gaps)["confidence"].isna().tolist() == [False, True, False]
     assert analysis.variant_confidence(gaps)["reached"].isna().all()
-
-
-def test_without_a_trace_the_confidence_of_the_winner_is_alone():
-    rows = [(None, None, None, None, "none", winner, said) for winner, said in ((False, 0.4), (True, 0.92), (False, 0.97))]  # fmt: skip
-    answer = analysis.variant_confidence(table(*rows))
-    assert answer["confidence"].tolist() == [0.92]
-    assert answer["look"].isna().all()
-    assert answer.attrs["promptlift"]["has_trace"] is False
-
-
-def test_several_optimizations_keep_their_own_traces():
-    both = pd.concat([FULL, FULL.assign(optimization_id="o2")], ignore_index=True)
-    both.attrs["promptlift"] = {
-        "optimizations": {
-            "o1": {"optimization_id": "o1", "trace": [0.6, 0.7], "threshold": 0.9},
-            "o2": {"optimization_id": "o2", "trace": [], "confidence": 0.95, "threshold": 0.95},
-        },
-    }
-    answer = analysis.variant_confidence(both)
-    assert answer["optimization_id"].tolist() == ["o1", "o1", "o2"]
-    assert answer["reached"].tolist() == [False, False, True]
-    lifts = analysis.variant_lift(both)
-    assert lifts["optimization_id"].tolist() == ["o1"] * 5 + ["o2"] * 5
-    assert lifts.attrs["promptlift"]["n_optimizations"] == 2

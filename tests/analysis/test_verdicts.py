@@ -126,26 +126,6 @@ def test_the_verdict_counts_as_task_completed_does_elsewhere(use):
     assert "judge" not in same.attrs["promptlift"]
 
 
-@pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning"
-)  # Ibis calls what its engines will not have any more
-@pytest.mark.parametrize(
-    ("engine", "use"),
-    [
-        ("duckdb", "compare"),
-        ("duckdb", "completion_trend"),
-        ("spark", "completion_trend"),
-    ],
-)
-def test_every_engine_reads_the_verdict_as_the_outcome(engines, engine, use):
-    table = of_two_prompts().drop(columns="truth")
-    result, expected = USES[use](engines.table(table, engine)), USES[use](table)
-    pd.testing.assert_frame_equal(result, expected, check_dtype=False, check_categorical=False)
-    facts, wanted = (one.attrs["promptlift"] for one in (result, expected))
-    for name in ("judge", "judge_versions", "judge_models", "judge_changes", "sentences", "outcome"):
-        assert facts.get(name) == wanted.get(name)
-
-
 def test_sentences_name_the_question_numbers_lead_to_their_conversations_and_several_models_are_warned_of():
     table = of_two_prompts().assign(reason="Because.", problem=None)
     table.loc[table["prompt"] == "b", "verdict"] = True

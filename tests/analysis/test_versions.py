@@ -74,13 +74,6 @@ def test_texts_that_cannot_be_ordered_are_refused(texts, error, said):
         analysis.prompt_timeline(production(), versions=texts)
 
 
-def test_without_texts_or_conversations_the_table_is_empty_or_has_gaps():
-    assert analysis.prompt_timeline(production(), versions=TEXTS.iloc[:0]).empty
-    none = analysis.prompt_timeline(production().iloc[:0], versions=TEXTS)
-    assert none["n"].tolist() == [0, 0, 0]
-    assert none[["rate", "difference"]].isna().all(axis=None)
-
-
 PAIRS = {"n11": 84, "n10": 31, "n01": 14, "n00": 21}
 IDS = {"optimization_id": "o1", "variant_id": "v1", "name": "Concise"}
 TESTED = {**IDS, **PAIRS, "look": 2, "max_looks": 6, "n_pairs": 150}
