@@ -122,7 +122,7 @@ def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
     assert whole["taskCompletion"]["trendPoints"] is whole["taskCompletion"]["previousRate"] is None
 
 
-def test_tables_of_issues_and_steps_say_who_judged(new_account):
+def test_issues_and_steps_say_who_judged_and_failures_what_they_cost(new_account):
     wire = new_account()
     prompt = wire.add_prompt(outcome="solved")
     said = "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it."
@@ -130,61 +130,37 @@ def test_tables_of_issues_and_steps_say_who_judged(new_account):
         wire.log(prompt, said, metadata={"solved": solved})
     wire.wait_for_insights(prompt)
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        issues, steps = lift.views.top_issues(prompt), lift.views.step_failures(prompt)
-        for one in (issues, steps):
-            facts = one.attrs["promptlift"]
-            assert (facts["analyser"], facts["basis"]) == ("lexicon", "outcome")
-        assert (issues.attrs["promptlift"]["period"].items()) >= {
-            "days": "30",
-            "conversations": 2,
-            "outside": 0,
-        }.items()
-        fleet = lift.views.fleet()
+        # The owner says what a conversation is worth.
+        lift.client.settings.update(business={"valuePerConversation": 4, "currency": "EUR"})
+        view, steps = lift.client.agents.insights(prompt), lift.client.agents.step_failures(prompt)
+        fleet = lift.fleet()
+    assert (view.analyser, view.basis) == (steps.analyser, steps.basis) == ("lexicon", "outcome")
+    impact = view.business_impact
+    assert (impact.failed_conversations, impact.cost, impact.currency) == (1, 4.0, "EUR")
+    # Both look failed, and one of them was not.
+    assert (max(one.reached for one in steps.steps), sum(one.failures for one in steps.steps)) == (2, 1)
     assert fleet["prompt_id"].tolist() == [prompt]
     assert fleet.attrs["promptlift"]["complete"] is True
-    # The owner says what a conversation is worth.
-    wire.ask("PATCH", "/settings", {"business": {"valuePerConversation": 4, "currency": "EUR"}})
-    view = wire.get(f"/agents/{prompt}/insights")
-    assert issues["issue"].tolist() == [one["issue"] for one in view["topIssues"]]
-    impact = view["businessImpact"]
-    assert (impact["failedConversations"], impact["cost"], impact["currency"]) == (1, 4.0, "EUR")
-    # Both look failed, and one of them was not.
-    assert (steps["n"].max(), steps["failed"].sum()) == (2, 1)
 
 
-def test_an_empty_period_says_which_days_were_read_and_what_lies_outside(new_account):
+def test_a_ranking_says_which_prompts_are_outside_of_its_days(new_account):
     wire = new_account()
     new, old = (wire.add_prompt(name=name, outcome="solved") for name in ("new", "old"))
-    started = datetime.now(UTC) - timedelta(days=60)
     said = [{"role": "user", "content": "Cancel it."}, {"role": "assistant", "content": "No."}]
-    wire.log(new, structured(said, datetime.now(UTC) - timedelta(days=1)), metadata={"solved": True})
-    for solved in (True, False):
-        wire.log(old, structured(said, started), metadata={"solved": solved})
-    for prompt in (new, old):
+    for prompt, days in ((new, 1), (old, 60)):
+        started = datetime.now(UTC) - timedelta(days=days)
+        wire.log(prompt, structured(said, started), metadata={"solved": True})
         wire.wait_for_insights(prompt)
-    first = f"2 began outside, the first on {started:%Y-%m-%d}"
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        views = lift.views
-        for read in (views.prompt_insights, views.agent_insights, views.top_issues, views.step_failures):
-            with pytest.warns(
-                NothingMatchesWarning, match="No conversation began in the last 30 days"
-            ) as said:
-                found = read("old")
-            assert len(said) == 1
-            assert first in str(said[0].message)
-            assert said[0].filename == __file__
-            if read in (views.prompt_insights, views.agent_insights, views.top_issues):
-                assert 'days="all" reads everything' in str(said[0].message)
-        assert found.attrs["promptlift"]["period"]["days"] == 30
-        assert len(views.step_failures("new")) >= 0
-        whole = views.top_issues("old", days="all").attrs["promptlift"]["period"]
-        assert (whole["conversations"], whole["outside"], whole["from"][:10]) == (2, 0, f"{started:%Y-%m-%d}")
         with pytest.warns(
-            NothingMatchesWarning, match="1 of 2 prompts with judged conversations have any in the last 30"
-        ):
-            fleet = views.fleet()
+            NothingMatchesWarning,
+            match="1 of 2 prompts with judged conversations have any in the last 30 days",
+        ) as warned:
+            fleet = lift.fleet()
+        assert f"({datetime.now(UTC) - timedelta(days=30):%Y-%m-%d} to" in str(warned[0].message)
+        assert warned[0].filename == __file__
         assert fleet["name"].tolist() == ["new"]
         assert fleet.attrs["promptlift"]["period"]["outside"] == 1
-        assert set(views.fleet(days="all")["name"]) == {"new", "old"}
+        assert set(lift.fleet(days="all")["name"]) == {"new", "old"}
         with pytest.raises(ConfigError, match='days must be 7, 30, 90 or "all", not 365'):
-            views.fleet(days=365)
+            lift.fleet(days=365)

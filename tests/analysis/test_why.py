@@ -8,31 +8,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.analysis.atlas.why import contrast
-from support.topical import asked, conversation, table_of
-
-APOLOGIES = [
-    "Sorry, the {} is unreachable today",
-    "The {} could not be found, sorry",
-    "I am sorry, no {} is connected",
-]
-THANKS = ["Done, your {} is on its way", "All set, the {} was changed", "I have arranged the {} for you"]
-THINGS = ["warehouse", "ledger", "gateway"]
-
-
-def logged(n: int, *, seed: int = 0, failures: bool = True) -> pd.DataFrame:
-    """Return conversations of three topics that end with an apology or not; with ``failures``, the apologies fail."""
-    rng = np.random.default_rng(seed)
-    contents, done = [], []
-    for at in range(n):
-        sorry = rng.random() < 0.3
-        turns = [("user", text) for text in asked("English", ["refund", "password", "delivery"][at % 3], rng)]
-        answer = str(rng.choice(APOLOGIES if sorry else THANKS)).format(rng.choice(THINGS))
-        ask = [("assistant", "Let me look at that."), turns[1], ("assistant", answer), ("user", "bye then")]
-        contents.append(conversation(turns[0], *ask))
-        done.append(rng.random() < ((0.1 if sorry else 0.9) if failures else 0.7))
-    return table_of(
-        contents, task_completed=pd.array(done, dtype="boolean"), basis="outcome", apology=[0] * n
-    )
+from support.topical import logged
 
 
 def test_the_ending_that_fails_is_named_with_evidence():

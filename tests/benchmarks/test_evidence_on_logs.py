@@ -226,10 +226,9 @@ def test_nothing_is_named_on_a_word_list(lift: Workspace) -> None:
     logged = log_everything(lift)
     wait_for_insights(lift)
     for prompt_id in logged:
-        issues = lift.views.top_issues(prompt_id, days="all")
-        assert len(issues)
-        assert issues[["impact_points", "completion_with_pct"]].isna().all(axis=None)
-        view = lift.views.agent_insights(prompt_id, days="all")
+        view = lift.client.agents.insights(prompt_id, days="all")
+        assert view.top_issues
+        assert {(one.impact_points, one.completion_with) for one in view.top_issues} == {(None, None)}
         assert (view.business_impact.first_issue, view.business_impact.cost) == (None, None)
         said = [*view.recommendations, repr(lift.plan_optimization(prompt_id, search="on"))]
         assert not [line for line in said if DIRECTION.search(line)]

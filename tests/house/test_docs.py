@@ -83,7 +83,7 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
     from promptlift import frames
     from promptlift.frames import describe_columns
     from promptlift.frames.layouts import call_of
-    from promptlift.workspace import BenchmarkRun, Judges, OptimizationRun, Views, Webhooks, Workspace
+    from promptlift.workspace import BenchmarkRun, Judges, OptimizationRun, Webhooks, Workspace
 
     owners = {
         "frames": frames,
@@ -91,7 +91,6 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
         "lift.optimizations[optimization_id]": OptimizationRun,
         "lift.benchmarks[benchmark_id]": BenchmarkRun,
         "lift.judges": Judges,
-        "lift.views": Views,
         "lift.webhooks": Webhooks,
     }
     page = load("reference").columns_page()

@@ -35,15 +35,16 @@ class Workspace:
 
     def __init__(self, table=None, view=VIEW):
         self.table, self.view, self.asked = table, view, []
-        self.views = self
+        self.client = SimpleNamespace(prompts=SimpleNamespace(insights=self.insights))
+        self._names = SimpleNamespace(call=lambda given, act: act(given))
 
     def conversations(self, *, prompt_id, insights):
         self.asked.append(("conversations", prompt_id))
         assert insights
         return self.table
 
-    def prompt_insights(self, prompt_id, *_days):
-        self.asked.append(("prompt_insights", prompt_id))
+    def insights(self, prompt_id, *, days):
+        self.asked.append(("insights", prompt_id, days))
         return PromptInsightsView.from_wire(self.view)
 
     def prompts(self):
@@ -195,7 +196,7 @@ def test_a_notebook_shows_the_aggregates_of_a_large_prompt_until_its_rows_are_re
 @pytest.mark.usefixtures("shown")
 def test_a_snapshot_which_has_no_aggregates_is_drawn_in_a_notebook_too():
     class Offline(Workspace):
-        def prompt_insights(self, prompt_id, *_days):
+        def insights(self, prompt_id, **_):
             raise NotFound(f"The snapshot does not have {prompt_id}", status=404)
 
     figure = plots.prompt_overview(Offline(conversations(60)), "p")

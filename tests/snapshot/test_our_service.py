@@ -186,7 +186,7 @@ def test_what_only_the_service_can_do_says_so(offline):
     ):
         with pytest.raises(ConfigError, match=r"snapshot|promptlift\.connect"):
             call()
-    for call in (offline.usage, offline.events, lambda: offline.views.prompt_insights("Support")):
+    for call in (offline.usage, offline.events, offline.fleet):
         with pytest.raises(NotFound, match=r"promptlift\.connect"):
             call()
     with pytest.raises(NotFound, match="Did you mean 'Support'"):

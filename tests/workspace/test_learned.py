@@ -92,7 +92,7 @@ def test_a_learned_judge_judges_what_is_there_and_what_comes_and_is_taken_away(l
     assert (table["task_completed"] == (chance >= 0.5)).all()
     kept = lift.client.conversations.get(table["conversation_id"].iloc[0]).insights
     assert (kept.completed_by, kept.judged_completed) == (f"learned:{prompt.id}@1", True)
-    completion = lift.views.prompt_insights(prompt.id, days="all").metrics.task_completion
+    completion = lift.client.prompts.insights(prompt.id, days="all").metrics.task_completion
     assert completion.rate == pytest.approx(100 * table["task_completed"].mean(), abs=0.1)
 
     # The chance corrects better than yes and no do.

@@ -54,7 +54,7 @@ def test_the_outcome_of_the_logs_is_the_verdict_and_is_taken_back(lift, prompt):
     )
     row = analysis.completion(table).iloc[0]
     assert (row["n"], row["completed"], row["n_missing"]) == (8, 3, 2)
-    view = lift.views.prompt_insights(prompt.id, days="all")
+    view = lift.client.prompts.insights(prompt.id, days="all")
     assert view.metrics.task_completion.rate == 37.5
     assert lift.client.conversations.get(table["conversation_id"].iloc[0]).insights.judged_completed is True
 
@@ -62,7 +62,7 @@ def test_the_outcome_of_the_logs_is_the_verdict_and_is_taken_back(lift, prompt):
     after = lift.conversations(prompt.id, insights=True)
     assert after["task_completed"].tolist() == before["task_completed"].tolist()
     assert after["basis"].astype("str").tolist() == before["basis"].astype("str").tolist()
-    assert lift.views.prompt_insights(prompt.id, days="all").metrics.task_completion.rate == 100.0
+    assert lift.client.prompts.insights(prompt.id, days="all").metrics.task_completion.rate == 100.0
 
 
 def test_what_is_logged_later_and_a_score_that_comes_later_count_too(lift, prompt):

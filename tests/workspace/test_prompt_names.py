@@ -15,7 +15,7 @@ import promptlift
 from promptlift import plots, report
 from promptlift.errors import ConfigError, InvalidState, NotFound
 from promptlift.local import wait_for_insights
-from promptlift.workspace import Labels, Optimizations, Views, Workspace
+from promptlift.workspace import Labels, Optimizations, Workspace
 from promptlift.workspace.prompt_names import id_of
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
@@ -67,10 +67,6 @@ def pulled(lift, prompt, folder):
         return sorted(snapshot.conversations()["conversation_id"])
 
 
-def insights_view(lift, prompt):
-    return lift.views.prompt_insights(prompt).to_wire() | {"period": None}
-
-
 def overview(lift, prompt):
     figure = plots.prompt_overview(lift, prompt)
     return [text.get_text() for text in figure.texts][:1]
@@ -85,11 +81,9 @@ CALLS = {
     "Workspace.outcomes": lambda lift, one, _: list(lift.outcomes(one)["column"]),
     "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
-    "Views.prompt_insights": lambda lift, one, _: insights_view(lift, one),
     "Workspace.update_prompt": lambda lift, one, _: lift.update_prompt(one, description="Same").id,
-    "Views.top_issues": lambda lift, one, _: list(lift.views.top_issues(one)["prompt_id"]),
-    "Views.step_failures": lambda lift, one, _: list(lift.views.step_failures(one)["step"]),
-    "Views.agent_insights": lambda lift, one, _: lift.views.agent_insights(one).to_wire() | {"period": None},
+    "Workspace.atlas": lambda lift, one, _: list(lift.atlas(one).assignments["conversation_id"]),
+    "Workspace.why": lambda lift, one, _: lift.why(one).attrs["promptlift"]["summary"],
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
     "Labels.read": labelled,
@@ -135,7 +129,7 @@ def takes_a_prompt(function):
 def test_no_public_call_that_takes_a_prompt_is_missing_here():
     found = {
         f"{owner.__name__}.{name}"
-        for owner in (Workspace, Labels, Optimizations, Views)
+        for owner in (Workspace, Labels, Optimizations)
         for name, method in inspect.getmembers(owner, inspect.isfunction)
         if (name == "__call__" or not name.startswith("_")) and takes_a_prompt(method)
     }

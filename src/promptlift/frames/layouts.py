@@ -21,7 +21,7 @@ from promptlift.schema.columns import Kind, TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
-from promptlift.schema.insights import SEVERITIES, FleetAgent, StepFailure, TopIssue
+from promptlift.schema.insights import SEVERITIES, FleetAgent
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict, Label
 from promptlift.schema.optimizations import Optimization, Variant, VariantReview
 from promptlift.schema.prompts import Action, Prompt, PromptVersion
@@ -203,7 +203,6 @@ VERDICTS: Final = table_columns(
     first=("conversation_id", "prompt_id", "prompt", "status", "judge", "judge_version", "verdict", "reason"),
 )
 
-_PROMPT_ID: Final = _column("prompt_id", "The prompt, or agent, that it belongs to.")
 
 # Name of a table to all columns that can be requested.
 TABLES: Final[dict[str, Columns]] = {
@@ -272,10 +271,6 @@ TABLES: Final[dict[str, Columns]] = {
         *table_columns(OptimizationsUsed, "usage"),
         *table_columns(BillingPeriod, "usage"),
     ),
-    "top_issues": table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",)),
-    "step_failures": table_columns(
-        StepFailure, "step_failures", computed=(_PROMPT_ID,), first=("prompt_id",)
-    ),
     "fleet": table_columns(FleetAgent, "fleet"),
 }
 
@@ -301,9 +296,6 @@ _CALLS: Final = {
     "verdicts": "lift.judges.verdicts(judge)",
     "deliveries": "lift.webhooks.deliveries(webhook_id)",
     "versions": "lift.versions(prompt_id)",
-    "top_issues": "lift.views.top_issues(prompt_id)",
-    "step_failures": "lift.views.step_failures(prompt_id)",
-    "fleet": "lift.views.fleet()",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,9 +96,7 @@ def prompt_overview(
     if not rows:
         if table:
             raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        return _page_of_aggregates(
-            _headed(source, prompt_id, title), source.views.prompt_insights(prompt_id), top
-        )
+        return _page_of_aggregates(_headed(source, prompt_id, title), _aggregates(source, prompt_id), top)
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -131,9 +130,9 @@ def _page_of_aggregates(name: str, view: Any, top: int, *notes: str) -> Figure:
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
     view = None
-    if _in_notebook() and hasattr(source, "views"):
+    if _in_notebook() and hasattr(source, "client"):
         with contextlib.suppress(NotFound):  # a snapshot has no aggregates
-            view = source.views.prompt_insights(prompt_id, "all")
+            view = _aggregates(source, prompt_id)
     if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
@@ -146,6 +145,12 @@ def _read(source: Any, prompt_id: str | None, top: int) -> Any:
         return source.conversations(prompt_id=prompt_id, insights=True)
     finally:
         handle.update({"text/plain": ""}, raw=True)
+
+
+def _aggregates(source: Any, prompt_id: str | None) -> Any:
+    """Ask the service for its aggregates of all conversations of a prompt."""
+    ask = partial(source.client.prompts.insights, days="all")
+    return source._names.call(prompt_id, ask)  # noqa: SLF001 - of the workspace
 
 
 def _in_notebook() -> bool:

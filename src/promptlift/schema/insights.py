@@ -157,34 +157,34 @@ class InsightMetrics(ApiModel):
 class TopIssue(ApiModel):
     """Issues of one meaning, and how conversations with one of them end."""
 
-    issue: Annotated[str, Column()]
+    issue: str
     """The group's most frequent title, or the model's name for it."""
-    frequency: Annotated[Number, Column(name="n", kind="integer")]
+    frequency: Number
     """Conversations that had it."""
-    impact: Annotated[str | None, Column(categories=SEVERITIES[::-1])] = None
+    impact: str | None = None
     """``high``: completion is at least 20 points lower with the issue, ``medium``: at least 5, by ``impact_points``; otherwise ``low``. One level lower if the interval includes zero. If nothing can be compared, or the same judgement gave both the issue and the failures, the most frequent severity."""
-    titles: Annotated[list[str], Column()] = Field(default_factory=list)
+    titles: list[str] = Field(default_factory=list)
     """The judges' titles for it, most frequent first."""
-    share: Annotated[float | None, Column(name="share_pct", unit="percent")] = None
+    share: float | None = None
     """Share of the judged conversations that had it."""
-    judged: Annotated[int | None, Column(name="n_rated")] = None
+    judged: int | None = None
     """Ended conversations with it."""
-    failed: Annotated[int | None, Column()] = None
+    failed: int | None = None
     """Those of them that did not complete their task."""
-    completion_with: Annotated[float | None, Column(name="completion_with_pct", unit="percent")] = None
+    completion_with: float | None = None
     """Completed tasks among them."""
-    completion_without: Annotated[float | None, Column(name="completion_without_pct", unit="percent")] = None
+    completion_without: float | None = None
     """Completed tasks among all other judged conversations."""
-    impact_points: Annotated[float | None, Column(unit="percentage points")] = None
+    impact_points: float | None = None
     """Completion with the issue minus completion without it, among conversations of the same prompt, model and topic. Observed, not
     caused: hard tasks have more issues."""
-    impact_points_low: Annotated[float | None, Column(unit="percentage points")] = None
+    impact_points_low: float | None = None
     """Lower end of its 95 % interval, by Mantel and Haenszel's method."""
-    impact_points_high: Annotated[float | None, Column(unit="percentage points")] = None
+    impact_points_high: float | None = None
     """Upper end of it."""
-    quote: Annotated[str | None, Column()] = None
+    quote: str | None = None
     """A quotation from one of its conversations."""
-    conversation_ids: Annotated[list[str], Column()] = Field(default_factory=list)
+    conversation_ids: list[str] = Field(default_factory=list)
     """Recent conversations that had it, failed ones first."""
 
 
@@ -341,25 +341,25 @@ class StepQuote(ApiModel):
 class StepFailure(ApiModel):
     """A step of an agent's conversations, and how often it is the first to fail."""
 
-    step: Annotated[str, Column()]
+    step: str
     """``opening``, ``clarification``, ``answer``, ``closing``, or ``tool:`` and the name of the tool."""
-    reached: Annotated[int, Column(name="n")]
+    reached: int
     """Conversations that reached it."""
-    failures: Annotated[int, Column(name="failed")]
+    failures: int
     """Conversations that did not complete their task and first went wrong in it."""
-    failure_rate: Annotated[float | None, Column(name="failure_pct", unit="percent")] = None
+    failure_rate: float | None = None
     """Share of failures among the conversations that reached it."""
-    failure_rate_low: Annotated[float | None, Column(name="failure_low_pct", unit="percent")] = None
+    failure_rate_low: float | None = None
     """Lower end of its 95 % interval, by Wilson's method."""
-    failure_rate_high: Annotated[float | None, Column(name="failure_high_pct", unit="percent")] = None
+    failure_rate_high: float | None = None
     """Upper end of it."""
-    kinds: Annotated[dict[str, int], Column(kind="record")] = Field(default_factory=dict)
+    kinds: dict[str, int] = Field(default_factory=dict)
     """Failures by kind: ``tool_error``, ``refusal``, ``reported_failure``, ``not_helped``, ``repeat``,
     ``asked_for_person``, ``hand_over``, ``gave_up``, ``unanswered``; ``no_sign`` if nothing in the text shows
     it."""
-    median_turn: Annotated[float | None, Column()] = None
+    median_turn: float | None = None
     """The median index of the failing messages in their conversations, from 0."""
-    quotes: Annotated[list[StepQuote], Column(kind="records")] = Field(default_factory=list)
+    quotes: list[StepQuote] = Field(default_factory=list)
     """Quotations from recent conversations; empty if no text shows the failure."""
 
 
@@ -395,11 +395,6 @@ class StepFailures(LinkedModel):
     """The source of the steps: ``lexicon``, ``llm`` or ``mixed``."""
     basis: str | None = None
     """The basis of the verdicts of "task completed", the weakest of several."""
-
-
-def records_of(view: PromptInsightsView | StepFailures, name: str) -> list[dict[str, Any]]:
-    """Return the records of a list of a view as decoded JSON."""
-    return [one.to_wire() for one in getattr(view, name)]
 
 
 def issue_record(issue: Any) -> dict[str, str | None]:

@@ -16,7 +16,6 @@ from promptlift.workspace.optimizing.planning import OptimizationPlan
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun
 from promptlift.workspace.reviews import Reviews
 from promptlift.workspace.runs import Run, RunFailed, RunStopped, StillRunning
-from promptlift.workspace.views import Views
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "RunFailed",
     "RunStopped",
     "StillRunning",
-    "Views",
     "Webhooks",
     "Workspace",
     "connect",

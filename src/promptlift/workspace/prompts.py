@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+import warnings
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from promptlift.client.api.group import given
+from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConfigError
-from promptlift.schema import endpoints
+from promptlift.schema import endpoints, limits
+from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.session import Session
-from promptlift.workspace.views import Views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT: Final = 60.0
 _PAUSE: Final = 0.05
+_ALL: Final = "all"
 
 
 class Prompts(Session):
-    """Creating and changing prompts, and what the service computes of them."""
-
-    @cached_property
-    def views(self) -> Views:
-        """What the service itself computes of prompts."""
-        return Views(self)
+    """Creating and changing prompts, and their ranking."""
 
     def create_prompt(
         self,
@@ -209,6 +206,70 @@ class Prompts(Session):
         """
         fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
         return self._names.call(prompt_id, lambda found: self.client.prompts.restore(found, **fields))
+
+    def fleet(self, days: str | int = limits.INSIGHTS_DAYS_DEFAULT) -> pd.DataFrame:
+        """Return all prompts of the account by task completion, one row each, the best first.
+
+        Parameters
+        ----------
+        days
+            7, 30, 90 or ``"all"``.
+
+        Returns
+        -------
+        DataFrame
+            prompt_id, name, rank with rank_low and rank_high (the places that the data allow), completion_pct with the
+            ends of its interval, n, failed. Only prompts with judged conversations, a hundred at most;
+            ``attrs["promptlift"]["period"]`` has the number of ``prompts`` with any in the period, and ``outside`` it only.
+
+        Raises
+        ------
+        ConfigError
+            When ``days`` is another number.
+
+        Warns
+        -----
+        NothingMatchesWarning
+            Some prompts have judged conversations outside the period only; the message says how many.
+        """
+        offered = get_args(limits.InsightsDays)
+        if str(days) not in offered:
+            raise ConfigError(
+                f'days must be {", ".join(offered[:-1])} or "all", not {days!r}: the service offers no other period. '
+                "For days of your own, count lift.conversations(insights=True, since=…, until=…) with "
+                'analysis.completion(df, by="prompt").'
+            )
+        period: dict[str, Any] = {"days": str(days)}
+
+        def read() -> RowsRead:
+            # The ranking comes with any of the agents.
+            some = self.client.prompts.list(limit=1).data
+            if not some:
+                return RowsRead([], 0, 1, complete=True)
+            view = self.client.agents.insights(some[0].id, days=days)
+            period.update(view.period.to_wire())
+            fleet = view.fleet_intelligence
+            if fleet is None:
+                return RowsRead([], 0, 2)
+            everything = (
+                view if days == _ALL else self.client.agents.insights(some[0].id, days=_ALL)
+            ).fleet_intelligence
+            outside = max(0, (everything.agents if everything else 0) - fleet.agents)
+            period.update(prompts=fleet.agents, outside=outside)
+            rows = [one.to_wire() for one in fleet.ranking]
+            return RowsRead(rows, fleet.agents, 2 + (days != _ALL), complete=len(rows) >= fleet.agents)
+
+        frame = self._table("fleet", read, {"days": str(days)})
+        frame.attrs["promptlift"]["period"] = period
+        if period.get("outside"):
+            dates = f" ({period['from'][:10]} to {period['to'][:10]})" if period.get("from") else ""
+            warnings.warn(
+                f"{period['prompts']:,} of {period['prompts'] + period['outside']:,} prompts with judged conversations have any "
+                f'in the last {days} days{dates}. days="all" reads everything.',
+                NothingMatchesWarning,
+                stacklevel=2,
+            )
+        return frame
 
     def _wait_for_verdicts(self, prompt_id: str) -> None:
         """Wait until the conversations of a prompt have the verdicts of its new outcome, or for a minute."""

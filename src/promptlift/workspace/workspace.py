@@ -9,6 +9,7 @@ from promptlift.workspace.benchmarking import Benchmarking
 from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventRooms
+from promptlift.workspace.explaining import Explaining
 from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.logging import Logging
@@ -74,6 +75,7 @@ def connect(
 
 class Workspace(
     Comparing,
+    Explaining,
     Planning,
     ConversationTables,
     Prompts,

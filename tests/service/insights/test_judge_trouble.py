@@ -180,4 +180,4 @@ def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Works
     wait_until(lambda: without_insights(lift) == 0, what="the conversation is judged")
     assert lift.client.conversations.insights(ids[0]).summary == JUDGEMENT["summary"]
     assert lift.client.conversations.get(ids[0]).insights_error is None
-    assert lift.views.prompt_insights(prompt_id).top_issues[0].issue == "Late delivery"
+    assert lift.client.prompts.insights(prompt_id).top_issues[0].issue == "Late delivery"

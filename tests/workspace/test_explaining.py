@@ -1,0 +1,70 @@
+"""Topics and failing endings of a prompt in one call each, from the service and from a snapshot."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+import pytest
+
+import promptlift
+from promptlift.errors import ConfigError
+from promptlift.local import wait_for_insights
+from promptlift.workspace import NothingMatchesWarning
+from support.topical import logged
+
+MODEL = "gpt-4o"
+N = 240
+
+
+@pytest.fixture(scope="module")
+def lift(service):
+    with promptlift.connect(service.base_url, service.key, progress=False) as opened:
+        rows = logged(N)[["content", "task_completed"]].to_numpy()
+        records = [
+            {"content": content, "metadata": {"solved": bool(solved), "channel": ["web", "app"][at % 2]}}
+            for at, (content, solved) in enumerate(rows)
+        ]
+        for name, outcome in (("Explained", "solved"), ("Judged by words", None)):
+            made = opened.create_prompt(name, "You help.", llm_model=MODEL, outcome=outcome)
+            opened.log(records, prompt_id=made.id)
+            wait_for_insights(opened, [made.id], progress=False)
+        yield opened
+
+
+def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
+    topics, endings = lift.atlas("Explained"), lift.why("Explained")
+    assert len(topics.table) >= 3
+    assert topics.table.attrs["promptlift"]["basis"] == "outcome"
+    assert len(topics.assignments) == N
+    facts = endings.attrs["promptlift"]
+    assert "sorry" in " ".join(endings["name"])
+    assert endings["difference_points_low"].gt(0).all()
+    assert "fail more often than others of the same topic" in facts["summary"].replace("fails", "fail")
+    labels = pd.DataFrame(
+        {"conversation_id": topics.assignments["conversation_id"], "task_completed": [True, False] * (N // 2)}
+    )
+    assert lift.why("Explained", labels=labels).attrs["promptlift"]["basis"] == "label"
+    web = lift.atlas("Explained", where={"metadata.channel": "web"})
+    assert len(web.assignments) == N // 2
+    assert lift.why("Explained", where={"metadata.channel": "web"}).attrs["promptlift"]["n"] == N // 2
+
+    kept = lift.pull(tmp_path / "with texts", content=True).folder
+    with promptlift.open_snapshot(kept) as opened, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pd.testing.assert_frame_equal(opened.atlas("Explained").table, topics.table)
+        pd.testing.assert_frame_equal(opened.why("Explained"), endings)
+    bare = lift.pull(tmp_path / "without texts", content=False).folder
+    with promptlift.open_snapshot(bare) as opened, pytest.raises(ConfigError, match="content=True"):
+        opened.why("Explained")
+
+
+def test_a_word_list_cannot_say_what_fails_and_no_conversations_are_too_few(lift):
+    listed = lift.why("Judged by words")
+    assert "n_failed" not in listed
+    assert "cannot be told without outcomes, labels or a model" in listed.attrs["promptlift"]["summary"]
+    with pytest.warns(NothingMatchesWarning, match="No conversation started from 2100-01-01"):
+        nothing = lift.atlas("Explained", since="2100-01-01")
+    assert nothing.sentence == "0 conversations are too few for topics: at least 30 are needed."
+    with pytest.warns(NothingMatchesWarning, match="They started from"):
+        assert lift.why("Explained", until="2000-01-01").empty
