@@ -32,7 +32,7 @@ def run(tmp_path: Path, **parameters: object) -> str:
         cwd=tmp_path,
     )
     outputs = [output for cell in done.cells if cell.cell_type == "code" for output in cell.outputs]
-    return "".join(output.get("text", "") for output in outputs)
+    return "".join(output.get("text") or output["data"].get("text/plain", "") for output in outputs)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,6 @@ def test_it_reports_the_last_whole_days_of_ones_own_data(tmp_path, at_home):
     # A run that begins just before midnight may see the next day.
     days = {f"{day - timedelta(days=89)} to {day}" for day in (last, last + timedelta(days=1))}
     assert re.search("|".join(days), printed)
-    assert "Report about Support assistant v1" in printed
     files = sorted((tmp_path / "reports").iterdir(), key=lambda file: file.suffix)
     assert [file.suffix for file in files] == [".html", ".md", ".xlsx"]
     # Its numbers are those of its files.
@@ -82,6 +81,6 @@ def test_an_empty_period_is_a_report_too(tmp_path, at_home):
 
 @pytest.mark.usefixtures("at_home")
 def test_a_wrong_parameter_is_said_in_words(tmp_path):
-    with pytest.raises(PapermillExecutionError, match=r"0 prompts are called 'Nobody'.*Support assistant v1"):
+    with pytest.raises(PapermillExecutionError, match=r"no prompt 'Nobody'.*Support assistant v1"):
         run(tmp_path, source="local", prompt="Nobody")
     assert not (tmp_path / "reports").exists()
