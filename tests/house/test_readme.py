@@ -51,4 +51,6 @@ def test_the_formats_and_commands_of_the_readme_are_there():
     assert len(transcripts.FORMATS) - len(named) == 17, "the README says how many more there are"
     commands = {command.name or command.callback.__name__ for command in app.registered_commands}
     commands |= {group.name for group in app.registered_groups}
-    assert set(re.findall(r"`promptlift ([a-z]+)", README)) <= commands
+    shown = set(re.findall(r"(?:^|`|/bin/)promptlift ([a-z]+)", README, re.MULTILINE))
+    assert shown <= commands
+    assert len(shown) == 5
