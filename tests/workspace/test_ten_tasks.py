@@ -1,15 +1,16 @@
-"""The ten tasks of the documentation: each row's call runs as it stands, and gives what the row says."""
+"""The ten questions of the documentation: each row's call runs as it stands, from a cold start, and gives what the row says."""
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
 import promptlift
-from promptlift import analysis, plots, widgets
+from promptlift import analysis, plots, report, widgets
 from promptlift.local import log_samples, wait_for_insights
 from promptlift.schema.conversations import Conversation
 from promptlift.workspace import Comparison
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 V1, V2 = "Support assistant v1", "Support assistant v2"
 PAGE = (ROOT / "notebooks" / "docs" / "questions.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("## Ten tasks")[2].partition("\n## ")[0]
+SECTION = PAGE.partition("## Ten questions")[2].partition("\n## ")[0]
 TASKS = dict(re.findall(r"^\| (.+?) \| `(.+)` \|$", SECTION, re.MULTILINE))
 
 
@@ -33,25 +34,34 @@ def names(tmp_path_factory):
         lift.log(costly, prompt_id=V1)
         wait_for_insights(lift, prompts.values(), progress=False)
         df = lift.conversations(insights=True)
-        modules = {"analysis": analysis, "plots": plots, "widgets": widgets}
+        modules = {"analysis": analysis, "plots": plots, "report": report, "widgets": widgets}
         yield {"lift": lift, "df": df, **modules}
 
 
-def of_one_prompt(found, names):
-    assert isinstance(found, pd.DataFrame)
-    assert set(found["prompt"]) == {V2}
-    assert len(found) == (names["df"]["prompt"] == V2).sum()
-    assert found["task_completed"].notna().any()
+def at_a_glance(found, _names):
+    shown = repr(found)
+    assert V1 in shown
+    assert V2 in shown
+    assert re.search(r"\d+% \(\d+% to \d+%\)", shown)
 
 
-def rates(found, _names):
+def resolved(names):
+    """The share of conversations of each prompt that the logs say were resolved."""
+    ended = names["df"][names["df"]["status"] != "in_progress"]
+    return ended.groupby("prompt", observed=True)["score.resolved"].mean().astype(float).tolist()
+
+
+def rates(found, names):
     assert list(found["prompt"]) == [V1, V2]
     assert (found["rate_low"] < found["rate"]).all()
     assert (found["rate"] < found["rate_high"]).all()
+    assert found["rate"].tolist() == pytest.approx(resolved(names))
 
 
-def compared(found, _names):
+def compared(found, names):
     assert isinstance(found, Comparison)
+    old, new = resolved(names)
+    assert f"completes {100 * (new - old):.0f} points more" in found.sentence
     assert re.match(
         rf"{V2} completes \d+ points more than {V1} \(\d+ to \d+\); clearly higher", found.sentence
     )
@@ -65,7 +75,27 @@ def drawn_by_week(found, names):
     assert [one.partition(" (n = ")[0] for one in legend] == [V1, V2]
 
 
+def worse_somewhere(found, names):
+    old, new = resolved(names)
+    row = found[found["segment"] == V1].iloc[0]
+    assert row["difference_points"] == pytest.approx(100 * (old - new))
+    named = found[found["verdict"] == "lower"]
+    assert len(named) > 0
+    assert (named["difference_points"] < 0).all()
+
+
+def failing_ends(found, names):
+    """Every conversation that it quotes is one of the prompt, and every failure that it counts is one."""
+    known = names["df"].set_index("conversation_id")
+    assert len(found) > 0
+    for row in found.itertuples():
+        assert row.n_failed <= (known["score.resolved"] == False).sum()  # noqa: E712  missing is not failed
+        assert row.quotations
+        assert set(known.loc[list(row.quoted), "prompt"]) == {V1}
+
+
 def with_issue(found, _names):
+    assert set(found["prompt"]) == {V2}
     titles = found["issues"].map(lambda issues: {issue["title"] for issue in issues})
     assert len(found) > 0
     assert all("User gave up" in one for one in titles)
@@ -124,18 +154,47 @@ def judge_checked(found, names):
     assert row["agreement_low"] < row["agreement"] < row["agreement_high"]
 
 
+def written(found, _names):
+    page = Path(found).read_text(encoding="utf-8")
+    assert V2 in page
+    assert "75%" in page
+
+
+def optimized(run, names):
+    assert run.status == "completed"
+    assert "a winner was found" in run.sentence
+    assert run.rehearsal
+    names["run"] = run
+
+
+def applied(_answer, names):
+    winner = names["run"].variants().query("is_winner")["content"].iloc[0]
+    assert names["lift"].versions(V1)["content"].iloc[0] == winner
+
+
+def undone(_answer, names):
+    texts = names["lift"].versions(V1)["content"].tolist()
+    assert texts[0] == texts[-1] != texts[1]
+
+
 CHECKS = {
-    "Read conversations by the prompt's name": of_one_prompt,
-    "How often the task is completed, with interval, by name": rates,
-    "Is v2 better, in words?": compared,
-    "The trend by week": drawn_by_week,
-    "Conversations with an issue": with_issue,
-    "Read one": readable,
-    "Segments by metadata": by_channel,
-    "This week against the last": week_against_week,
-    "Cost and latency": costs,
-    "Label 50, unseen by the judge": fifty_to_label,
-    "… and check the judge with them": judge_checked,
+    "1. What is there, and how does it do?": at_a_glance,
+    "… as a table, with intervals": rates,
+    "2. Where is it going?": drawn_by_week,
+    "… this week against the last": week_against_week,
+    "3. Is v2 better, in words?": compared,
+    "… what does it cost, and how fast is it?": costs,
+    "4. Where does it fail?": worse_somewhere,
+    "… by metadata": by_channel,
+    "5. Why does it fail?": failing_ends,
+    "6. What was said, where an issue came up?": with_issue,
+    "… word by word": readable,
+    "7. Label 50, unseen by the judge": fifty_to_label,
+    "8. A report": written,
+    "9. Is there a better text?": optimized,
+    "… apply it": applied,
+    "… and undo that": undone,
+    "10. Can I trust the judge?": judge_checked,
 }
 
 
@@ -143,20 +202,17 @@ def test_every_task_of_the_page_is_checked_here():
     assert list(TASKS) == list(CHECKS)
 
 
-def test_a_task_is_one_call():
-    for task, code in TASKS.items():
-        assert "\n" not in code
-        assert ";" not in code, task
+def test_ten_questions_are_one_expression_each():
+    assert [int(task.split(".")[0]) for task in TASKS if not task.startswith("…")] == list(range(1, 11))
+    for code in TASKS.values():
+        assert len(ast.parse(code).body) == 1
 
 
-@pytest.mark.parametrize("task", CHECKS)
-def test_the_call_does_the_task(task, names):
-    if "browser.labels" in TASKS[task] and "browser" not in names:
-        fifty_to_label(run("Label 50, unseen by the judge", names), names)
-    found = run(task, names)
-    assert found is not None
-    CHECKS[task](found, names)
-
-
-def run(task, names):
-    return eval(TASKS[task].removeprefix("browser = "), dict(names))
+def test_the_calls_in_their_order_answer_the_questions(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for task, check in CHECKS.items():
+        found = eval(
+            TASKS[task].partition(" = ")[2] if re.match(r"\w+ = ", TASKS[task]) else TASKS[task], dict(names)
+        )
+        assert found is not None, task
+        check(found, names)
