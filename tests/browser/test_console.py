@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shutil
 
 import nbformat
 import pytest
 
+from support.source_tree import ROOT
+
 pytestmark = pytest.mark.timeout(280)
 
-NAME = "03-variant-review.ipynb"
+NOTEBOOKS = ["00-your-data", "01-first-look", "03-variant-review", "04-compare-prompts", "05-weekly-report"]
+WIDGETS = {"03-variant-review": ("monitor", "review")}
+# Outputs that are wider than the place that they have, so that their last columns are off-screen.
+WIDE = """() => [...document.querySelectorAll('.jp-OutputArea-output')]
+    .filter(output => output.scrollWidth > output.clientWidth + 1)
+    .map(output => output.innerText.slice(0, 80))"""
 
 
-def test_nothing_is_in_the_console_after_a_run_from_top_to_bottom(lab):
-    book = nbformat.read(Path(__file__).parents[2] / "notebooks" / NAME, as_version=4)
+@pytest.mark.parametrize("name", [*NOTEBOOKS, "07-can-i-trust-the-judge"])
+def test_nothing_is_in_the_console_or_off_screen_after_a_run_from_top_to_bottom(lab, name):
+    book = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    nbformat.write(book, lab.folder / NAME)
-    notebook = lab.open(name=NAME, anew=True)
+    nbformat.write(book, lab.folder / f"{name}.ipynb")
+    shutil.copytree(ROOT / "notebooks" / "data", lab.folder / "data", dirs_exist_ok=True)
+    notebook = lab.open(name=f"{name}.ipynb", anew=True)
+    assert notebook.page.viewport_size["width"] == 1300
     notebook.run_all()
-    for kind in ("monitor", "review"):
+    for kind in WIDGETS.get(name, ()):
         notebook.page.locator(f".plw-{kind}").wait_for(state="attached")
     # A front end says two seconds later that it could not load a model.
     notebook.page.wait_for_timeout(2_500)
     assert notebook.problems() == []
+    assert notebook.page.evaluate(WIDE) == []
     notebook.evaluate("lift.close()")
 
 
