@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
@@ -74,17 +72,3 @@ def test_characters_of_no_font_are_boxes_and_a_note_says_why():
     ax = plots.sentiment_distribution(conversations(60, prompts=[name, "plain"]), by="prompt_id")
     assert fonts.MISSING in said(ax)
     assert any(text.get_text().startswith("□□□ shop") for text in legend_texts(ax))
-
-
-def test_text_that_stays_text_is_left_to_the_fonts_of_the_reader():
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        figure = plt.figure()
-        text = figure.text(0, 0, NO_FONT)
-        assert not fonts.make_readable([text])
-        assert text.get_text() == NO_FONT
-
-
-def test_a_file_that_is_no_font_is_passed_over(tmp_path):
-    broken = tmp_path / "broken.ttf"
-    broken.write_bytes(b"no font")
-    assert fonts._known(str(broken), 0, frozenset("a")) == frozenset()

@@ -137,16 +137,6 @@ def test_errors_come_before_any_figure():
     assert plt.get_fignums() == []
 
 
-@pytest.mark.slow
-def test_ends_of_an_interval_that_look_alike_have_one_more_digit():
-    n = 10**5
-    table = small(
-        status=["completed"] * n, task_completed=[i % 10 < 7 for i in range(n)], sentiment=["neutral"] * n,
-        sentiment_score=[0.5] * n, conversation_id=["c"] * n, issues=[None] * n, started_at=["2026-01-01"] * n,
-    )  # fmt: skip
-    assert "95% interval 69.7% to 70.3%" in said(plots.prompt_overview(table))
-
-
 @pytest.fixture
 def shown(monkeypatch):
     """What a notebook shows, in order; its kernel is a stand-in."""

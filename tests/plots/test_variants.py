@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
-import pytest
-from matplotlib.cbook import is_math_text
 from matplotlib.colors import same_color
-from matplotlib.text import Text
 
 from promptlift import analysis, plots
 from promptlift.frames.variants import NO_SAMPLE_SIZE
-from support import drawn, hostile
+from support import drawn
 from support.sentences import PLOTS
 
 
@@ -172,21 +167,6 @@ def test_a_rehearsal_is_marked_on_both_plots():
     for draw in (plots.variant_lift, plots.variant_confidence):
         assert "REHEARSAL" in drawn.said(draw(frame))
         assert "REHEARSAL" not in drawn.said(draw(FULL))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 10))
-def test_hostile_names_are_only_text(start):
-    names = hostile.ENCODABLE[start : start + 10]
-    frame = table([{}, *({"lift": 5.0, "name": name, "optimization_id": name} for name in names)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for rows in (frame, frame.assign(optimization_id="o")):
-            figure = plots.variant_lift(rows).figure
-            figure.canvas.draw()
-            shown = [text.get_text() for text in figure.findobj(Text) if text.get_text()]
-            assert not [text for text in shown if is_math_text(text)]
-            assert len(shown) > len(names)
 
 
 def test_many_optimizations_have_panels_and_lines_of_their_own():

@@ -12,7 +12,6 @@ from promptlift.errors import FrameError
 from promptlift.frames import production_metrics_table, targets_table
 from promptlift.plots.palette import SENTIMENT_COLORS
 from support.drawn import points, said, words
-from support.hostile import ENCODABLE
 from support.segmented import segmented
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
@@ -48,15 +47,6 @@ def test_issues_have_counts_severity_and_how_tasks_fared():
     table = small(conversation_id=["1", "2", "3"], issues=cells, task_completed=[False, True, True])
     texts = words(plots.issues(table))
     assert {"Slow", "2 of 3 · high in 1 of 2", "task completed: 1 of 2 with it, 1 of 1 without"} <= set(texts)
-
-
-def test_hostile_titles_are_drawn_as_they_are():
-    title = "$\\frac{1}{0}$ <script>\n\x00 costs $5 and $6 \u202egnp.exe" + "x" * 500
-    issues = [[{"title": title, "severity": "low"}]]
-    (drawn,) = (text for text in words(plots.issues(JUDGED.assign(issues=issues))) if "frac" in text)
-    assert drawn.startswith("\\$\\frac{1}{0}\\$ <script> costs \\$5")
-    assert drawn.endswith("…")
-    assert not {"\n", "\x00", "\u202e"} & set(drawn)
 
 
 def test_changes_have_both_shares_and_the_periods_compared():
@@ -148,16 +138,6 @@ def test_segments_have_verdict_rule_and_what_may_be_missed():
     ):  # fmt: skip
         assert part in text
     assert "llama · " not in text
-
-
-@pytest.mark.slow
-def test_hostile_and_long_segments_stay_different():
-    texts = [*ENCODABLE[:30], "x" * 400 + "a", "x" * 400 + "b"]
-    done = pd.array([True, False] * 10 * len(texts), "boolean")
-    ax = plots.segments(pd.DataFrame({"task_completed": done, "channel": np.repeat(texts, 20)}), top=None)
-    ax.figure.canvas.draw()
-    left = [text.get_text() for text in ax.texts if text.get_text().startswith("channel: ")]
-    assert len(left) == len(set(left)) > 25
 
 
 def target(name, points=None, *, change="unclear", n=120):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.cbook import is_math_text
 from matplotlib.text import Text
 
 from promptlift import plots
@@ -209,7 +210,7 @@ def cases(n: int) -> Iterator[tuple[str, Any]]:
 
 
 def faults(drawn: Axes | Figure) -> list[str]:
-    """Say which texts of a picture run out of it, or into each other."""
+    """Say which texts of a picture run out of it, into each other, or are taken for mathematics."""
     figure = drawn.figure
     figure.draw_without_rendering()
     edge = figure.bbox.padded(2)
@@ -220,6 +221,8 @@ def faults(drawn: Axes | Figure) -> list[str]:
             continue
         box = text.get_window_extent()
         boxes.append((text.get_text(), box))
+        if is_math_text(text.get_text()):
+            found.append(f"mathematics: {text.get_text()!r}")
         if not (edge.x0 <= box.x0 and box.x1 <= edge.x1 and edge.y0 <= box.y0 and box.y1 <= edge.y1):
             found.append(f"outside: {text.get_text()!r}")
     for (one, a), (other, b) in itertools.combinations(boxes, 2):
