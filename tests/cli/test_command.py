@@ -66,7 +66,7 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
 
 
 def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
-    """``import``: test_import; ``check``: test_check; ``report``: tests/report/test_command.py; ``pull`` and ``export``:
+    """``import``: test_import; ``check``: test_check; ``report``: test_demo; ``pull`` and ``export``:
     test_snapshots; ``learn``: below.
     """
     taken = {

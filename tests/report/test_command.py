@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.cli.reporting import period_of, report
-from promptlift.errors import ConfigError, NotFound
-from promptlift.report.renderers import SUFFIXES
-from support.report_numbers import pdf_can_be_written
-from support.report_page import read_page
+from promptlift.cli.reporting import report
+from promptlift.errors import ConfigError
 from support.sentences import REPORT
 from support.service_process import wait_until
 
@@ -35,30 +32,6 @@ def names(lift):
     return made
 
 
-def test_every_format_is_written_in_a_folder_that_is_made(base_url, names, tmp_path, capsys):
-    for ending in SUFFIXES:
-        if ending == ".pdf" and not pdf_can_be_written():
-            continue
-        out = tmp_path / "new" / f"r{ending}"
-        report([names[0]], out=out, base_url=base_url)
-        assert out.stat().st_size > 300
-        assert capsys.readouterr().out == f"Report: {out}\n"
-
-
-def test_several_prompts_with_title_redacted_of_a_period(base_url, names, tmp_path):
-    out = tmp_path / "r.html"
-    report(names, out=out, base_url=base_url, title="Weekly", redact=True, period="7", examples=2)
-    page = read_page(out)
-    assert ("title", "Weekly") in page.pieces
-    assert all(name in page.text for name in names)
-    assert "last 7 days" in page.text
-    assert "Wobblefish" not in page.source
-    assert [tag for tag, _ in page.tags].count("article") == 2
-    with pytest.raises(NotFound, match="There is no prompt 'nobody'"):
-        report(["nobody"], out=tmp_path / "x.html", base_url=base_url)
-    assert list(tmp_path.iterdir()) == [out]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -74,17 +47,3 @@ def test_an_option_that_cannot_be_used_is_refused_before_a_service_is_asked(tmp_
     out = tmp_path / options.pop("out", "r.html")
     with pytest.raises(ConfigError, match=message):
         report(["x"], out=out, base_url=nowhere, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "period"),
-    [
-        (None, None),
-        ("30", 30),
-        ("2026-01-01..2026-01-31", ("2026-01-01", "2026-01-31")),
-        (" 2026-01-01 .. ", ("2026-01-01", None)),
-        ("..2026-01-31", (None, "2026-01-31")),
-    ],
-)
-def test_a_period_is_days_or_from_to(text, period):
-    assert period_of(text) == period

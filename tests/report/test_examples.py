@@ -140,15 +140,6 @@ def test_an_issue_is_quoted_where_it_is_clearest(rows, severity, quote):
     assert f"{quote} ".startswith(f"{kept} ")
 
 
-@pytest.mark.usefixtures("draws")
-def test_long_titles_in_a_figure_are_cut_and_stay_different():
-    titles = ["A" * 120, "A" * 119 + "B", "Short"]
-    table = judged(*((one(title, "x"), "abandoned", False, 0.0) for title in titles))
-    (figure,) = section(document_of(table, "p1", clock=clock, examples=0), "issues").figures
-    shown = re.findall(r">(A+…A+B?)<", figure.paint("narrow"))
-    assert len(shown) == len(set(shown)) == 2
-
-
 @pytest.mark.parametrize("redacted", [False, True])
 def test_each_prompt_has_a_column_of_issues_and_its_own_quotation_below(redacted):
     table = pd.concat([conversations(40, prompt_id=name) for name in ("p1", "p2")], ignore_index=True)

@@ -74,9 +74,3 @@ def test_two_prompts_take_at_most_eight_pages_and_nothing_is_cut_off(lift):
     pages = weasyprint.HTML(string=page(made, paged=True)).render().pages
     assert 4 <= len(pages) <= 8
     assert not cut_off(pages)
-
-
-def test_a_prompt_without_conversations_gives_a_report_that_says_so(lift, tmp_path):
-    prompt = lift.client.prompts.create(name="Fresh", content="You help.", llm_model="gpt-4o-mini")
-    page = read_page(report.write(lift, prompt.id, tmp_path / "r.html", clock=clock))
-    assert "There are no conversations yet" in page.text
