@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pandas as pd
-import pytest
 
-from promptlift import analysis, widgets
+from promptlift import analysis
 from promptlift.widgets.browser.widget import ConversationBrowser
 from support.conversation_tables import browsable
 from support.front_end import BrowserFrontEnd
@@ -161,13 +160,6 @@ def test_the_lexicon_is_named():
     # Its scores sort; its labels say nothing.
     assert not there.root.all("select", name="facet sentiment")
     assert "positive" not in there.html
-
-
-def test_the_room_loads_its_widgets_when_asked():
-    assert widgets.ConversationBrowser is ConversationBrowser
-    assert "ConversationBrowser" in dir(widgets)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        _ = widgets.Nothing
 
 
 def test_what_several_people_said_is_shown_side_by_side():
