@@ -241,11 +241,3 @@ def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours
             here, there = call(used), call(ours)
             pd.testing.assert_frame_equal(here, there, obj=name)
         assert used.conversations().attrs["promptlift"]["requests"] == 3
-
-
-def test_months_are_those_in_which_conversations_began(opened):
-    for (prompt_id, month), rows in opened.snapshot.partitions(
-        "conversations", ["prompt_id", "started_at", "created_at"]
-    ):
-        assert set(rows["prompt_id"].to_pylist()) == {prompt_id}
-        assert {at.strftime("%Y-%m") for at in rows["started_at"].to_pylist()} == {month}
