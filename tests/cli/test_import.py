@@ -171,19 +171,6 @@ def test_a_dry_run_needs_no_service_and_names_what_is_left_out(tmp_path, monkeyp
     assert said.endswith("Nothing was logged: this was a dry run.\n")
 
 
-def test_a_name_of_two_prompts_is_refused_with_their_ids(run_command, lift):
-    ids = [
-        lift.client.prompts.create(name="Twin", content="Be kind.", llm_model="gpt-4o-mini").id
-        for _ in range(2)
-    ]
-    code, said = run_command("import", EXPORT, "--prompt", "Twin")
-    assert (code, "2 prompts have the name 'Twin'" in said) == (1, True)
-    assert all(prompt_id in said for prompt_id in ids)
-    code, said = run_command("import", EXPORT, "--prompt", ids[0], "--no-wait")
-    assert code == 0, said
-    assert [len(lift.conversations(one)) for one in ids] == [CONVERSATIONS, 0]
-
-
 def test_a_wrong_key_is_one_clear_line(service):
     env = {"PROMPTLIFT_BASE_URL": service.base_url, "PROMPTLIFT_API_KEY": "wrong-but-long-enough"}
     done = promptlift_command("import", EXPORT, "--prompt", "A", env=env)

@@ -100,12 +100,6 @@ def test_the_parts_of_a_file_are_together_what_it_is_at_once(written, monkeypatc
     assert count == len(at_once.conversations) // 7 + 1
 
 
-def test_a_part_of_long_conversations_is_full_earlier(written, monkeypatch):
-    monkeypatch.setattr(collector, "_PART_CHARS", 10_000)
-    path = written("a.jsonl", [chat(number, "x" * 3_000) for number in range(20)])
-    assert [len(part.conversations) for part in transcripts.read_in_parts(path)] == [4, 4, 4, 4, 4, 0]
-
-
 def test_equal_conversations_of_several_parts_have_fingerprints_of_their_own(written, monkeypatch):
     monkeypatch.setattr(collector, "PART", 2)
     path = written("a.jsonl", [chat(0)] * 7)

@@ -5,20 +5,6 @@ import pytest
 from promptlift import transcripts
 
 
-@pytest.mark.parametrize("first", ["user", "assistant"])
-def test_each_label_pair_is_read(written, said, first):
-    turns = [("user", "Where is my parcel?"), ("assistant", "On its way.")]
-    turns = turns if first == "user" else turns[::-1]
-    for pair in (("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent"), ("USER", "ASSISTANT")):
-        labels = dict(zip(("user", "assistant"), pair, strict=True))
-        reading = transcripts.read(
-            written("a.txt", "".join(f"{labels[role]}: {text}\n" for role, text in turns))
-        )
-        (found,) = reading.conversations
-        assert (reading.format, said(found), found.line, found.source_id) == ("plain", turns, 1, None)
-        assert (reading.problems, reading.notes) == ([], [])
-
-
 @pytest.mark.parametrize(
     ("text", "turns", "joined"),
     [

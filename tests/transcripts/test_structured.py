@@ -146,10 +146,3 @@ def test_openai_tools_are_folded_into_three_roles(written, said):
         "messages[].content[] (image_url)": 1,
         "tools": 1,
     }
-
-
-def test_the_same_conversation_has_the_same_fingerprint_and_its_copy_another(written):
-    path = written("a.jsonl", [{"messages": HELLO}, {"messages": HELLO}])
-    first = [c.fingerprint for c in transcripts.read(path).conversations]
-    assert first == [c.fingerprint for c in transcripts.read(path).conversations]
-    assert len(set(first)) == 2

@@ -6,8 +6,6 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from promptlift import transcripts
 from promptlift.transcripts.system_prompts import KEPT_TEXTS, SystemPrompts
 
@@ -90,50 +88,11 @@ def test_of_several_system_messages_the_first_is_the_prompt_and_that_is_noted(wr
     assert any("several system messages" in note and note.endswith(": 1.") for note in reading.notes)
 
 
-def test_what_is_logged_is_as_before(written):
-    """Content and fingerprint make the idempotency key: another one would log everything a second time."""
-    with_prompt, beside = transcripts.read(written("a.jsonl", [RECORDS[0], RECORDS[3]])).conversations
-    assert [m["role"] for m in json.loads(with_prompt.content)["messages"]] == ["system", "user", "assistant"]
-    assert [m["role"] for m in json.loads(beside.content)["messages"]] == ["user", "assistant"]
-    assert [one.fingerprint[:8] for one in (with_prompt, beside)] == ["ca739ec8", "57245474"]
-
-
 def counted(*items):
     found = SystemPrompts()
     for text, at in items:
         found.add(text, at)
     return found
-
-
-def test_they_come_in_the_order_of_their_first_conversations():
-    found = counted(("b", START + HOUR), ("a", START), ("b", START + 3 * HOUR), ("a", START + HOUR / 2))
-    assert [(one.text, one.first_at, one.last_at) for one in found] == [
-        ("a", START, START + HOUR / 2),
-        ("b", START + HOUR, START + 3 * HOUR),
-    ]
-    assert (len(found), found.conversations, found.timed, found.overlapping) == (2, 4, True, False)
-
-
-def test_one_without_a_time_makes_the_order_that_of_the_file():
-    found = counted(("b", START + HOUR), ("a", None), ("a", None))
-    assert [one.text for one in found] == ["b", "a"]
-    assert (found.timed, found.overlapping) == (False, False)
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_prompts_in_use_side_by_side_overlap(timed):
-    assert counted(*((text, START + n * HOUR if timed else None) for n, text in enumerate("aba"))).overlapping
-
-
-@pytest.mark.parametrize("cut", [0, 1, 3, 6])
-def test_files_one_after_the_other_count_like_one(cut):
-    items = [("b", START + HOUR), ("a", START), ("a", None), ("c", None), ("b", START), ("c", START)]
-    whole = counted(*items)
-    first, second = counted(*items[:cut]), counted(*items[cut:])
-    first.merge(second)
-    assert list(first) == list(whole)
-    assert first == whole
-    assert first.conversations == 6
 
 
 def unlike(number):

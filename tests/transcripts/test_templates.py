@@ -45,20 +45,6 @@ def test_values_that_differ_become_placeholders(texts, template):
     assert not found.matches("Something else.")
 
 
-def test_texts_with_little_in_common_are_no_template():
-    texts = ["You help customers of a shop.", "Answer in one word. Never explain.", "Sei freundlich."]
-    assert [one.texts for one in templates_of(texts)] == [[text] for text in texts]
-
-
-def test_many_texts_that_are_alike_are_one():
-    texts = [f"You help customer {number} of ACME." for number in range(300)]
-    found = prompts_of([*texts, "Be kind."]).folded()
-    assert [(prompt.text, prompt.conversations) for prompt in found] == [
-        ("You help customer {{value}} of ACME.", 300),
-        ("Be kind.", 1),
-    ]
-
-
 def test_few_that_are_alike_are_versions_unless_dates_or_one_version_say_otherwise():
     wordings = ["Be kind to customers of ACME.", "Be very kind to customers of ACME."]
     assert folded(wordings) == wordings

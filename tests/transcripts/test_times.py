@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -25,14 +25,6 @@ MOMENT = datetime(2025, 12, 2, 14, 4, 16, 36000, tzinfo=UTC)
 def test_times_of_every_writing_are_the_same_moment(value):
     assert read_time(value) == MOMENT
     assert has_zone(value)
-
-
-def test_a_time_that_names_no_zone_is_noticed_and_taken_as_utc():
-    naive = MOMENT.replace(tzinfo=None)
-    for value in ("2025-12-02 14:04:16.036000", naive):
-        assert (read_time(value), has_zone(value)) == (MOMENT, False)
-    for value in ("2026-01-05", date(2026, 1, 5)):
-        assert (read_time(value), has_zone(value)) == (datetime(2026, 1, 5, tzinfo=UTC), False)
 
 
 def test_what_is_no_time_gives_none():

@@ -48,13 +48,6 @@ def test_the_export_of_claude_keeps_title_times_and_attached_text(written, said)
     assert reading.dropped == {"account": 1}
 
 
-@pytest.mark.parametrize(("role", "other"), [("end-user", "admin"), ("Visitor", "bot")])
-def test_roles_of_help_desks_are_known_in_tables(written, said, role, other):
-    table = f"ticket_id,author_type,comment\n1,{role},Hi\n1,{other},Hello\n"
-    reading = transcripts.read(written("a.csv", table), columns={"role": "author_type", "text": "comment"})
-    assert (reading.format, [said(one) for one in reading.conversations]) == ("rows", [HELLO])
-
-
 @pytest.mark.parametrize(
     ("record", "words"),
     [

@@ -29,6 +29,7 @@ from support.trace_shapes import (
 
 FILES = {
     "mlflow-3": ("mlflow", "a.json", MLFLOW_3),
+    "mlflow-page": ("mlflow", "a.json", {"traces": [MLFLOW_3], "next_page_token": ""}),
     "mlflow-2": ("mlflow", "a.jsonl", [MLFLOW_2]),
     "mlflow-csv": ("mlflow", "a.csv", data_frame(MLFLOW_3)),
     "weave": ("weave", "a.jsonl", WEAVE),
