@@ -73,18 +73,6 @@ def test_without_a_search_the_table_is_empty_with_the_same_columns(lift):
     pd.testing.assert_series_equal(empty.dtypes, whole.dtypes)
 
 
-def test_the_table_of_variants_has_what_the_search_measured(lift):
-    table = lift.variants("o00001").set_index("variant_id")
-    assert table.loc["v5", ["generation", "parent_variant_id", "other_parent_variant_id"]].tolist() == [
-        3,
-        "v3",
-        "v2",
-    ]
-    assert table.loc["v6", ["search_pairs", "search_won", "search_lost"]].tolist() == [48, 19, 4]
-    assert table.loc["v6", "search_state"] == "finalist"
-    assert table.loc["v4", "search_reason"] == "It lost on the first batch."
-
-
 def test_texts_and_search_are_sent_as_they_are_given(searched, lift):
     lift.optimize("p1", candidates={"Mine": "You help."}, search="off", wait=False)
     lift.optimize("p1", candidates=["You help.", "You serve."], wait=False)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import promptlift
-from promptlift import analysis
 from promptlift.errors import ConfigError, FrameError, NotFound, ValidationError
 from support.foreign_service import KEY, ForeignService
 
@@ -92,20 +91,3 @@ def test_labels_of_no_conversation_are_refused(kept):
         for ask in (abroad.labels, lambda: abroad.labels.add(long(["c1"]))):
             with pytest.raises(NotFound, match="beyond the specification"):
                 ask()
-
-
-def test_kept_labels_of_a_draw_correct_and_imported_ones_do_not(kept):
-    lift, ids, prompt = kept
-    table = pd.DataFrame(
-        {"conversation_id": ids, "status": "completed", "task_completed": [True, False] * 20}
-    )
-    plan = analysis.label_plan(table, n=30)
-    lift.labels.add(plan.assign(value=[one in set(ids[:20]) for one in plan["conversation_id"]]))
-    row = analysis.completion(table, labels=lift.labels(prompt_id=prompt)).iloc[0]
-    assert 0.0 < row["rate_corrected"] < 1.0
-    assert row["n_labels"] == 30
-    picked = pd.DataFrame({"conversation_id": ids, "task_completed": [one in set(ids[:20]) for one in ids]})
-    refused = analysis.completion(table, labels=picked.head(39)).iloc[0]["not_corrected"]
-    assert "have no chance with which the conversation was drawn" in refused
-    # Those of all conversations need none.
-    assert analysis.completion(table, labels=picked).iloc[0]["rate"] == 0.5

@@ -107,23 +107,3 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     assert lift.client.prompts.get(prompt.id).content == PROMPT["content"]
     with pytest.raises(NotFound):
         lift.restore(prompt.id, "ver_999999999")
-
-
-def test_a_stopped_one_keeps_what_it_has_and_cannot_be_stopped_twice(walk):
-    lift, prompt, _ = walk
-    begun = lift.optimize(prompt.id, mode="validation", variants=5, seed=1, wait=False)
-    begun.stop("enough seen")
-    stopped = lift.optimizations[begun.id]
-    assert (stopped.status, stopped.stop_reason) == ("stopped", "enough seen")
-    with pytest.raises(InvalidState):
-        begun.stop()
-    with pytest.raises(InvalidState):
-        begun.apply()
-
-
-def test_the_same_in_the_agent_scheme(walk, service):
-    _, prompt, optimization = walk
-    with promptlift.connect(service.base_url, service.key, scheme="agent", progress=False) as lift:
-        assert lift.optimizations(prompt.id)["prompt_id"].iloc[0] == prompt.id
-        assert lift.optimizations[optimization.id].prompt_id == prompt.id
-        lift.optimize(prompt.id, mode="validation", variants=5, wait=False).stop()
