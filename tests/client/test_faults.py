@@ -128,25 +128,6 @@ def test_what_is_not_repeatable_is_sent_once(service, client, act, fault):
     assert len(service.seen) == 1
 
 
-def test_a_conversation_with_a_key_is_sent_again_and_is_there_once(service, client):
-    service.before = None
-    lost = iter([True, True])
-
-    def lose(_method, _path, _count):
-        # The service does the work, but its answer is lost.
-        return (lambda handler: drop_answer(service, handler)) if next(lost, False) else None
-
-    service.fault = lose
-    made = client.conversations.create(prompt_id="p1", content="User: hi", idempotency_key="k1")
-    assert len(service.rows) == 4
-    assert made.id == service.rows[0]["id"]
-
-
-def drop_answer(service, handler):
-    service.create({"promptId": "p1", "content": "User: hi", "idempotencyKey": "k1"})
-    raw(handler, b"")
-
-
 def test_a_port_where_nobody_listens_is_told_with_what_to_check():
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))

@@ -30,24 +30,6 @@ def test_pages_that_are_as_before_are_not_sent_again(tmp_path, in_use):
         assert service.unchanged >= before + pages - 1
 
 
-def test_our_service_says_what_is_unchanged(lift, monkeypatch):
-    from promptlift.client.connection import Connection
-
-    statuses = []
-    exchange = Connection.exchange
-
-    def noted(*args):
-        statuses.append(exchange(*args))
-        return statuses[-1]
-
-    lift.client.prompts.create(name="tagged", content="You help.", llm_model="gpt-4o")
-    there = lift.prompts()
-    monkeypatch.setattr(Connection, "exchange", noted)
-    pd.testing.assert_frame_equal(lift.prompts(), there)
-    # The list has a page for each hundred prompts that the tests have made.
-    assert {(one.status, one.body) for one in statuses} == {(304, b"")}
-
-
 def test_the_room_is_for_what_was_asked_for_last():
     kept = KnownAnswers(room=10)
     for name in ("a", "b"):

@@ -11,7 +11,6 @@ from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.run import LoggingRun
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
-from promptlift.errors import InvalidApiKey, NotFound
 from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=0.5, first_timeout=0.2)
@@ -147,13 +146,6 @@ def test_a_network_that_goes_away_ends_the_run_and_a_later_one_goes_on(service, 
     rest = log(records)
     assert rest.complete
     assert len(service.rows) == 400
-
-
-def test_a_wrong_key_or_prompt_is_raised(log):
-    with pytest.raises(InvalidApiKey):
-        log([{"content": "User: a"}], key="sk-other")
-    with pytest.raises(NotFound):
-        log([{"content": "User: a"}], prompt_id="nobody")
 
 
 def test_lost_answers_and_failures_leave_every_conversation_there_once(service, log):

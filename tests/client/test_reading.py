@@ -132,17 +132,6 @@ def test_a_conversation_that_is_deleted_meanwhile_is_dropped_and_counted(service
     assert (len(got.rows), got.dropped, got.complete) == (38, 2, True)
 
 
-def test_a_failure_in_the_middle_carries_what_was_read(service):
-    service.fill(300)
-    service.fault = lambda _m, _p, count: (
-        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count >= 3 else None
-    )
-    with open_client(service) as client, pytest.raises(IncompleteError, match="Read 197 of 300") as failed:
-        read(client)
-    assert len(failed.value.fetched.rows) == 197
-    assert not failed.value.fetched.complete
-
-
 class SkippingClock(Clock):
     """Real time, with waits that are skipped over."""
 
