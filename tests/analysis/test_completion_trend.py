@@ -10,8 +10,6 @@ from promptlift import analysis
 from promptlift.analysis.periods import last_period_end
 from support.synthetic_tables import conversations, small
 
-ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe"]
-
 
 def reference(table, freq, tz):
     """The same by pandas' own calendar."""
@@ -47,24 +45,6 @@ def test_the_trend_is_what_pandas_calendar_gives(freq, tz, start):
     assert result["period_start"].is_monotonic_increasing
     assert result["period_start"].is_unique
     assert int(result[["n", "n_missing", "n_in_progress"]].to_numpy().sum()) == 1_500
-
-
-@pytest.mark.parametrize(
-    ("tz", "day", "before", "after", "hours"),
-    [
-        ("Europe/Berlin", "2026-03-29", "2026-03-28T22:59:59Z", "2026-03-29T22:00:00Z", 23),
-        ("America/New_York", "2026-11-01", "2026-11-01T03:59:59Z", "2026-11-02T05:00:00Z", 25),
-    ],
-)
-def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after, hours):
-    first = pd.Timestamp(before) + pd.Timedelta("1s")
-    last = pd.Timestamp(after) - pd.Timedelta("1s")
-    table = small(started_at=[before, first, last, after], task_completed=[True] * 4)
-    result = analysis.completion_trend(table, tz=tz, freq="D")
-    assert result["n"].tolist() == [1, 2, 1]
-    assert result["period_start"][1] == pd.Timestamp(day, tz=tz)
-    assert result["period_start"][2] - result["period_start"][1] == pd.Timedelta(hours=hours)
-    assert str(result["period_start"].dtype) == f"datetime64[us, {tz}]"
 
 
 def test_days_without_conversations_are_there_and_have_no_rate():

@@ -71,6 +71,13 @@ def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
     assert analysis.conversations_of(result, data, "old")["conversation_id"].tolist() == ["c0", "c1"]
 
 
+def test_a_change_leads_to_the_conversations_before_and_after():
+    result = analysis.changes(DATA, at="2026-02-10", window="7D")
+    for row, mark, _, n in keys(result, "issue", n="n_before"):
+        assert len(analysis.conversations_of(result, DATA, *mark, "before")) == n
+        assert len(analysis.conversations_of(result, DATA, *mark, "after")) == row["n_after"]
+
+
 def test_rows_without_a_value_are_a_group_that_can_be_named():
     result = analysis.issues(DATA, by="llm_model")
     missing = result[result["llm_model"].isna()].iloc[0]
