@@ -150,3 +150,10 @@ def test_fields_of_a_comparison_on_words_name_no_direction():
     labels = analysis.compare(judged("words"), by="prompt_id", control="a", outcome="sentiment").iloc[0]
     assert labels[["rate", "rate_control", "p"]].isna().all()
     assert (row["rate"], row["n"]) == (pytest.approx(0.16, abs=0.05), 200)
+
+
+def test_the_weakest_basis_counts():
+    table = judged("outcome")
+    one_by_words = table.assign(basis=["words", *table["basis"][1:]])
+    (sentence,) = analysis.compare(one_by_words, by="prompt_id", control="a").attrs["promptlift"]["sentences"]
+    assert UNTOLD in sentence

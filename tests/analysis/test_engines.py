@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis
+from promptlift.analysis.engines import count_by, open_table
 from promptlift.errors import FrameError
 from support.engines import ENGINES, LISTS, Engines, Tables, as_kept_by, long_tables
 from support.synthetic_tables import conversations, small
@@ -374,3 +375,23 @@ def test_times_without_a_zone_and_dates_are_utc_whatever_the_clock_of_the_sessio
     pd.testing.assert_frame_equal(
         analysis.completion_trend(put(dates), freq="D"), analysis.completion_trend(days, freq="D")
     )
+
+
+@pytest.mark.parametrize(
+    "keys", [["c", "d"], ["metadata.x", "n"]], ids=["by codes", "more cells than a million"]
+)
+def test_rows_of_pandas_are_counted_as_a_group_by_counts_them(keys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "metadata.x": pd.Series(rng.integers(0, 1_200, 5_000))
+            .astype("str")
+            .where(rng.random(5_000) < 0.9),
+            "n": rng.integers(0, 1_200, 5_000),
+            "c": pd.Categorical(rng.choice(["x", "y", None], 5_000)),
+            "d": pd.array(rng.choice([True, False, None], 5_000), dtype="boolean"),
+        }
+    )
+    found = count_by(open_table(table), keys).groupby(keys, observed=True, dropna=False)["_rows"].agg(list)
+    expected = table.groupby(keys, observed=True, dropna=False).size()
+    assert found.sort_index().tolist() == [[n] for n in expected.sort_index()]

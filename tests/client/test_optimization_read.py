@@ -53,6 +53,14 @@ def test_all_rows_are_there_or_it_is_said_that_they_may_not_be(service, transpor
         assert f"more than these {len(found.rows)}" in found.facts["completeness"]
 
 
+def test_filters_are_sent_and_kept_to(service, transport):
+    service.add(4, promptId="p1")
+    service.add(3, promptId="p2")
+    found = read_optimizations(transport, prompt_id="p2", status="completed", results=False)
+    assert len(found.rows) == 3
+    assert service.seen[0][2] == {"promptId": "p2", "status": "completed", "limit": "100", "offset": "0"}
+
+
 def test_one_that_is_deleted_meanwhile_is_left_out_and_counted(service, transport):
     service.add(5)
 

@@ -28,3 +28,18 @@ def test_a_told_bucket_is_used_up_and_an_untold_one_is_read_to_its_end():
 
 def test_where_nothing_is_limited_nothing_is_held_up():
     assert send(Pace(), Bucket(rate=10**9, size=10**9), 4000, latency=0.3) <= 4000 * 0.301 / 16 * 1.02
+
+
+def test_headers_tell_the_rate_and_the_end_of_the_minute():
+    pace = Pace()
+    pace.ask(0.0)
+    pace.answered(0.1)
+    pace.tell(60)
+    pace.left(59, 59.9, 0.1)
+    assert (pace.per_minute, pace.told, pace.ask(0.2)) == (60, True, 0)
+    pace.answered(0.3)
+    pace.left(0, 20.0, 0.3)  # somebody else used the rest
+    assert pace.ask(0.3) == pytest.approx(21.0)
+    assert pace.ask(21.5) == 0
+    pace.left(0, 999_999.0, 22.0)  # makes no sense
+    assert pace.ask(22.0) <= 121

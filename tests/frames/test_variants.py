@@ -153,6 +153,12 @@ def test_rounding_never_makes_a_true_lift_unknown(completed, other, rate_digits,
     assert found.name != UNKNOWN
 
 
+def test_a_lift_that_looks_like_a_fraction_is_said_to():
+    frame, _ = table(foreign((72.0, None), (81.0, 0.125)))
+    assert frame["lift_basis"].iloc[1] == UNKNOWN
+    assert "looks like a fraction" in frame["warnings"].iloc[1]
+
+
 def test_several_optimizations_have_each_its_own_basis_and_rehearsal():
     first = foreign((72.0, None), (81.0, 9.0), (50.0, 40.0))
     second = foreign((72.0, None), (70.0, -2.0), key="o2", rehearsal=True)

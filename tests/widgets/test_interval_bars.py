@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from promptlift.widgets.interval_bars import effect_pieces, interval_bar
+from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, interval_bar
 from promptlift.widgets.review.variants import lift_axis
+from promptlift.widgets.tree import static_html
 
 
 def kinds(pieces):
@@ -43,6 +44,24 @@ def test_an_end_without_a_bound_or_beyond_the_axis_gets_an_arrow_at_the_edge():
     pieces = effect_pieces(20.0, -80.0, 300.0, axis=(-10.0, 40.0), interval=True)
     assert (kinds(pieces)[0], kinds(pieces)[-1]) == ("open-low", "open-high")
     assert width(pieces, "line") == pytest.approx(100)
+
+
+def test_confidence_is_a_bar_with_a_tick_at_what_a_winner_needs():
+    pieces = confidence_pieces(0.75, 0.9)
+    assert width(pieces, "fill") == pytest.approx(75)
+    assert place(pieces, "tick") == pytest.approx(90)
+    assert kinds(confidence_pieces(1.0, None)) == ["fill"]
+    assert confidence_pieces(None, 0.9) == []
+    html = str(static_html(interval_bar(pieces, '"><script>x</script>')))
+    assert "<script" not in html
+    assert "title=" in html
+
+
+def test_the_axis_has_zero_and_every_number_inside():
+    low, high = common_axis([None, 12.0, float("nan"), float("inf")])
+    assert low < 0
+    assert high > 12
+    assert common_axis([]) == (-0.08, 0.08)
 
 
 def variant(stage, lift=None, low=None, high=None):
