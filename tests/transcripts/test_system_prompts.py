@@ -6,6 +6,8 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from promptlift import transcripts
 from promptlift.transcripts.system_prompts import KEPT_TEXTS, SystemPrompts
 
@@ -93,6 +95,17 @@ def counted(*items):
     for text, at in items:
         found.add(text, at)
     return found
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3, 6])
+def test_files_one_after_the_other_count_like_one(cut):
+    items = [("b", START + HOUR), ("a", START), ("a", None), ("c", None), ("b", START), ("c", START)]
+    whole = counted(*items)
+    first, second = counted(*items[:cut]), counted(*items[cut:])
+    first.merge(second)
+    assert list(first) == list(whole)
+    assert first == whole
+    assert first.conversations == 6
 
 
 def unlike(number):
