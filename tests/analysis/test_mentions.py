@@ -36,6 +36,23 @@ def test_a_conversation_counts_once_and_the_worst_severity_stays():
     assert result["example_id"].tolist() == ["1", "2"]
 
 
+def test_completion_with_and_without_counts_only_who_can_say():
+    wait, lie = analysis.issues(by_hand()).to_dict("records")
+    assert (wait["n_rated"], wait["completed"], wait["n_rated_without"], wait["completed_without"]) == (
+        2,
+        1,
+        1,
+        1,
+    )
+    assert (lie["n_rated"], lie["completed"], lie["n_rated_without"], lie["completed_without"]) == (
+        1,
+        1,
+        2,
+        1,
+    )
+    assert wait["rate"] == 0.5
+
+
 def test_every_group_has_a_row_for_every_issue():
     result = analysis.issues(by_hand(), by="prompt_id")
     assert result[["issue", "prompt_id", "n", "total"]].to_numpy().tolist() == [

@@ -145,6 +145,18 @@ def test_a_token_count_that_is_none_is_missing(bad):
     assert warnings == {"tokens": 1}
 
 
+def test_who_judged_is_told():
+    def analyser(*names):
+        rows = [{**ROW, "insights": {**ROW["insights"], "analyser": name}} for name in names]
+        return frames.analyser_of(conversations(rows)[0])
+
+    assert analyser("lexicon", "lexicon") == "lexicon"
+    assert analyser("llm:gpt-4o", "llm:other") == "llm"
+    assert analyser("lexicon", "llm:gpt-4o") == "mixed"
+    assert analyser(None) is None
+    assert frames.analyser_of(frames.conversations_table([ROW])[0]) is None
+
+
 @pytest.mark.slow
 def test_a_table_made_in_parts_is_the_same(monkeypatch):
     rows = [

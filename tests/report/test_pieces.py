@@ -1,4 +1,4 @@
-"""The small parts: inert text, redaction and periods."""
+"""The small parts: cuts of a text, and redaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 import pytest
 
 from promptlift.report.redaction import redact, repeats
-from promptlift.schema.inert import visible
+from promptlift.schema.inert import one_line, shorten, shorten_around, shorten_middle, visible
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,30 @@ from promptlift.schema.inert import visible
 )
 def test_redaction(raw, left):
     assert redact(raw) == left
+
+
+def test_shortening_counts_what_is_gone():
+    assert shorten("short", 10) == ("short", 0)
+    assert shorten("one two three four five six seven", 30) == ("one two three four five six…", len(" seven"))
+    assert one_line("a\n\n b\tc", 80) == "a b c"
+    # A text without spaces is cut all the same.
+    assert len(shorten("x" * 999, 100)[0]) == 100
+    assert len(shorten_middle("x" * 999, 100)) <= 100
+    assert len(shorten_around("x" * 999, 500, 510, 100)) <= 100
+    assert shorten_around("short", 1, 2, 100) == "short"
+
+
+@pytest.mark.parametrize("limit", [24, 29, 79])
+def test_a_text_that_is_cut_keeps_its_words_whole(limit):
+    text = " ".join(f"word{number}" for number in range(40))
+    words = set(text.split())
+    assert set(shorten_middle(text, limit).split()) <= words | {"…"}
+    for place in (0, 90, 150, len(text) - 6):
+        start = text.index("word", place)
+        shown = shorten_around(text, start, start + 5, limit)
+        assert len(shown) <= limit
+        assert text[start : start + 5] in shown
+        assert set(shown.split()) <= words | {"…"}
 
 
 @pytest.mark.parametrize(
