@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import http.client
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -21,11 +24,13 @@ from support.service_process import ServiceProcess
 # The programs of the benchmark beside this one.
 sys.path.insert(0, str(Path(__file__).with_name("truth")))
 
+from model_stub import environment, running_stub, seconds_at, share_at
 from optimization_runs import OptimizationRuns, Wanted
-from stub_process import MODEL, running_stub, share_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from support.stub_endpoint import Asked, StubEndpoint
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -37,33 +42,37 @@ POSSIBLE = AT_A_TIME * 1000.0 / DELAY_MS
 
 @dataclass
 class Load:
-    """What the stub recorded of some optimizations."""
+    """What the model was asked by some optimizations."""
 
     name: str
-    record: dict
+    asked: list[Asked]
     conversations: int
 
-    @property
-    def rate(self) -> float:
-        """Calls a second from the first to the last one."""
-        return self.record["requests"] / self.record["seconds"]
+    @cached_property
+    def seconds_at(self) -> list[float]:
+        return seconds_at(self.asked)
+
+    def purposes(self) -> Counter[str]:
+        return Counter(one.headers["x-promptlift-purpose"] for one in self.asked)
 
     def told(self) -> str:
-        levels = " ".join(f"{100 * share_at(self.record, at):.0f}" for at in range(1, AT_A_TIME + 1))
+        rate = len(self.asked) / sum(self.seconds_at)
+        levels = " ".join(f"{100 * share_at(self.seconds_at, at):.0f}" for at in range(1, AT_A_TIME + 1))
         return (
-            f"{self.name}: {self.record['requests']} calls, {self.conversations} conversations, {self.rate:.0f} calls/s, "
-            f"{100 * self.rate / POSSIBLE:.0f} % of the possible {POSSIBLE:.0f}; share of the time with at least 1 to "
+            f"{self.name}: {len(self.asked)} calls, {self.conversations} conversations, {rate:.0f} calls/s, "
+            f"{100 * rate / POSSIBLE:.0f} % of the possible {POSSIBLE:.0f}; share of the time with at least 1 to "
             f"{AT_A_TIME} calls under way, %: {levels}"
         )
 
 
 def bare_loop(address: str) -> None:
     """As many threads as calls are allowed, each doing nothing but one call after the other."""
+    body = b'{"messages": [{"role": "user", "content": "Hello."}]}'
 
     def ask(_: int) -> None:
-        line = http.client.HTTPConnection(address.removeprefix("http://"))
+        line = http.client.HTTPConnection(address)
         for _ in range(BARE_CALLS):
-            line.request("POST", "/v1/chat/completions", b"{}", {"X-Promptlift-Purpose": "persona"})
+            line.request("POST", "/v1/chat/completions", body, {"X-Promptlift-Purpose": "persona"})
             line.getresponse().read()
         line.close()
 
@@ -74,28 +83,33 @@ def bare_loop(address: str) -> None:
 @contextmanager
 def loads(folder: Path) -> Iterator[dict[int, Load]]:
     """By how many run at once: one optimization alone, then three, on a service that has run one before (0)."""
-    with running_stub(folder / "stub.log", delay_ms=DELAY_MS) as stub:
-        service = ServiceProcess(folder / "service", env=stub.environment(at_a_time=AT_A_TIME)).start()
-        runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
+    with running_stub(delay=DELAY_MS / 1000) as (model, endpoint):
+        service = ServiceProcess(folder / "service", env=environment(endpoint, at_a_time=AT_A_TIME)).start()
+        runs = OptimizationRuns(service.base_url, service.key, model=endpoint.settings.model)
         try:
             found = {}
             # The first one loads what later ones find loaded.
             for together, numbers in ((0, (1,)), (1, (2,)), (3, (3, 4, 5))):
-                stub.reset()
+                endpoint.asked.clear()
                 # Equal texts and many passes: A/A in the longer mode.
                 wanted = [Wanted(number, 0.0, 3, "validation", "high") for number in numbers]
                 records = list(runs.results(wanted))
                 assert [record["problems"] for record in records] == [[]] * len(records)
                 conversations = sum(record["conversations"] for record in records)
                 name = {0: "first", 1: "one optimization"}.get(together, f"{together} at once")
-                found[together] = Load(name, stub.record(), conversations)
-            stub.reset()
-            bare_loop(stub.address)
-            found[-1] = Load("bare loop", stub.record(), 0)
+                found[together] = Load(name, calls_of(endpoint), conversations)
+            assert model.not_understood == model.leaks == 0
+            endpoint.asked.clear()
+            bare_loop(urlsplit(endpoint.settings.base_url).netloc)
+            found[-1] = Load("bare loop", calls_of(endpoint), 0)
             yield found
         finally:
             runs.close()
             service.stop()
+
+
+def calls_of(endpoint: StubEndpoint) -> list[Asked]:
+    return [one for one in endpoint.asked if one.body is not None]
 
 
 @pytest.fixture(scope="module")
@@ -108,20 +122,19 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Loa
 
 def test_there_are_never_more_calls_than_allowed(measured):
     for load in measured.values():
-        assert len(load.record["secondsAt"]) <= AT_A_TIME + 1
+        assert len(load.seconds_at) <= AT_A_TIME + 1
 
 
 def test_the_places_are_taken_most_of_the_time_when_optimizations_run_side_by_side(measured):
     # Leaves room for a busy machine: the level itself, not a rate. One optimization alone waits between its passes.
-    busy = measured[3].record
+    busy = measured[3].seconds_at
     assert share_at(busy, AT_A_TIME * 3 // 4) > 0.5
     assert share_at(busy, AT_A_TIME) > 0.25
-    assert share_at(busy, AT_A_TIME // 2) > share_at(measured[1].record, AT_A_TIME // 2) * 0.9
+    assert share_at(busy, AT_A_TIME // 2) > share_at(measured[1].seconds_at, AT_A_TIME // 2) * 0.9
 
 
 def test_nothing_is_asked_that_is_not_needed(measured):
     for load in (measured[together] for together in (0, 1, 3)):
-        purposes = load.record["purposes"]
+        purposes = load.purposes()
         assert purposes["agent"] == purposes["judge"] == load.conversations
         assert purposes["variants"] == (3 if load.name == "3 at once" else 1)
-        assert load.record["notUnderstood"] == load.record["leaks"] == 0

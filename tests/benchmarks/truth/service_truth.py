@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import truth_bounds
 import truth_table
+from model_stub import environment, running_stub
 from optimization_runs import AT_ONCE, OptimizationRuns, Wanted
-from stub_process import MODEL, running_stub
 
 from support.service_process import ServiceProcess
 
@@ -68,16 +68,16 @@ def run_missing(missing: list[Wanted], file: Path, *, at_once: int, calls_at_a_t
     """Run what is not in the file yet, and add it."""
     with (
         tempfile.TemporaryDirectory(prefix="promptlift-truth-") as folder,
-        running_stub(Path(folder) / "stub.log") as stub,
+        running_stub() as (model, endpoint),
         file.open("a") as out,
     ):
         # A line that was left half written ends here.
         if file.stat().st_size and not file.read_text().endswith("\n"):
             out.write("\n")
         service = ServiceProcess(
-            Path(folder) / "service", env=stub.environment(at_a_time=calls_at_a_time)
+            Path(folder) / "service", env=environment(endpoint, at_a_time=calls_at_a_time)
         ).start()
-        runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
+        runs = OptimizationRuns(service.base_url, service.key, model=endpoint.settings.model)
         started = time.monotonic()
         try:
             for done, record in enumerate(runs.results(missing, at_once=at_once), start=1):
@@ -87,11 +87,11 @@ def run_missing(missing: list[Wanted], file: Path, *, at_once: int, calls_at_a_t
         finally:
             runs.close()
             service.stop()
-        seen = stub.record()
-        rate = seen["requests"] / (time.monotonic() - started)
-        print(f"{seen['requests']} model calls, {rate:.0f} a second.", file=sys.stderr)
-        assert not seen["leaks"], f"{seen['leaks']} requests gave an arm away that must not know it"
-        assert not seen["notUnderstood"], f"{seen['notUnderstood']} requests were not understood"
+        calls = model.purposes.total()
+        rate = calls / (time.monotonic() - started)
+        print(f"{calls} model calls, {rate:.0f} a second.", file=sys.stderr)
+        assert not model.leaks, f"{model.leaks} requests gave an arm away that must not know it"
+        assert not model.not_understood, f"{model.not_understood} requests were not understood"
 
 
 def _tell(done: int, of: int, record: dict, seconds: float) -> None:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.request
-from typing import TYPE_CHECKING
-
 import known_truth
 import numpy as np
 import pytest
 from known_truth import CaseFile
+from model_stub import TruthModel
 from scipy.stats import binomtest, chisquare
-from stub_process import running_stub
 
 from promptlift.service.optimizations.checks import problems_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from stub_process import ModelStub
+from support.stub_endpoint import Asked
 
 CELLS = 6_000
 
@@ -74,36 +65,19 @@ def test_every_variant_passes_the_checks_of_the_engine(run):
         written.append(text)
 
 
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStub]:
-    with running_stub(tmp_path_factory.mktemp("stub") / "log", delay_ms=5.0) as running:
-        yield running
+def asked(purpose: str, said: str) -> Asked:
+    body = {"messages": [{"role": "user", "content": said}]}
+    return Asked("POST", "/v1/chat/completions", {"x-promptlift-purpose": purpose}, body)
 
 
-def asked(stub: ModelStub, purpose: str, *messages: tuple[str, str]) -> str:
-    body = json.dumps({"messages": [{"role": role, "content": content} for role, content in messages]})
-    request = urllib.request.Request(
-        f"{stub.address}/v1/chat/completions",
-        data=body.encode(),
-        headers={"X-Promptlift-Purpose": purpose, "Content-Type": "application/json"},
-    )
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
-        return json.load(answer)["choices"][0]["message"]["content"]
+def test_what_it_does_not_understand_is_refused_and_counted():
+    model = TruthModel()
+    assert [model(asked(one, "hello")).status for one in ("agent", "judge", "poems")] == [400] * 3
+    assert model.not_understood == 3
 
 
-def test_what_it_does_not_understand_is_refused_and_counted(stub):
-    stub.reset()
-    for purpose, message in (("agent", "hello"), ("judge", "hello"), ("poems", "hello")):
-        with pytest.raises(urllib.error.HTTPError, match="400") as refused:
-            asked(stub, purpose, ("user", message))
-        refused.value.close()
-    assert stub.record()["notUnderstood"] == 3
-
-
-def test_an_arm_that_is_given_away_is_counted(stub):
-    stub.reset()
+def test_an_arm_that_is_given_away_is_counted():
+    model = TruthModel()
     line = known_truth.draw_case(1, 2, 0.0).of_arm(1).line()
-    asked(stub, "judge", ("user", f"{line} Reply 00000000: outcome yes."))
-    record = stub.record()
-    assert record["leaks"] == 1
-    assert record["purposes"] == {"judge": 1}
+    assert model(asked("judge", f"{line} Reply 00000000: outcome yes.")).status == 200
+    assert (model.leaks, model.purposes) == (1, {"judge": 1})

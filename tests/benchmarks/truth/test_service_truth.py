@@ -13,8 +13,8 @@ import pytest
 import truth_bounds
 import truth_table
 import usual_ways
+from model_stub import TruthModel, environment, running_stub
 from optimization_runs import OptimizationRuns, Wanted, problems_of
-from stub_process import MODEL, running_stub
 
 from support.service_process import ServiceProcess
 
@@ -44,7 +44,7 @@ class Seen:
     whole: dict
     variants: list[dict]
     simulations: list[dict]
-    stub: dict
+    model: TruthModel
 
     def of(self, wanted: list[Wanted]) -> list[dict]:
         return [record for one in wanted for record in self.records if record["run"] == one.run]
@@ -53,9 +53,9 @@ class Seen:
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     folder = tmp_path_factory.mktemp("truth")
-    with running_stub(folder / "stub.log") as stub:
-        service = ServiceProcess(folder / "service", env=stub.environment(at_a_time=16)).start()
-        runs = OptimizationRuns(service.base_url, service.key, model=MODEL)
+    with running_stub() as (model, endpoint):
+        service = ServiceProcess(folder / "service", env=environment(endpoint, at_a_time=16)).start()
+        runs = OptimizationRuns(service.base_url, service.key, model=endpoint.settings.model)
         try:
             records = list(runs.results([*ALIKE, *STRONG]))
             (again,) = runs.results([STRONG[0]])
@@ -67,7 +67,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
                 whole=runs.ask("GET", f"/optimizations/{newest}"),
                 variants=runs.ask("GET", f"/optimizations/{newest}/variants")["data"],
                 simulations=runs.simulations(newest),
-                stub=stub.record(),
+                model=model,
             )
         finally:
             runs.close()
@@ -81,11 +81,12 @@ def test_every_outcome_is_true_and_every_decision_follows_from_them(seen):
 
 
 def test_nobody_but_the_assistant_knows_the_arm(seen):
-    assert seen.stub["leaks"] == seen.stub["notUnderstood"] == 0
+    assert seen.model.leaks == seen.model.not_understood == 0
     conversations = sum(record["conversations"] for record in [*seen.records, seen.again])
-    assert seen.stub["purposes"]["agent"] == seen.stub["purposes"]["judge"] == conversations
+    asked = seen.model.purposes
+    assert asked["agent"] == asked["judge"] == conversations
     calls = sum(record["model_calls"] for record in [*seen.records, seen.again])
-    assert calls == seen.stub["requests"]
+    assert calls == asked.total()
 
 
 def test_identical_prompts_have_no_more_winners_than_confidence_allows(seen):
