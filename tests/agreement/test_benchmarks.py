@@ -7,16 +7,7 @@ import json
 import pytest
 
 from agreement.covered import covers, same
-from support import shapes
 from support.service_process import wait_until
-from support.shapes import differences
-from support.shapes.benchmarks import (
-    BENCHMARK,
-    BENCHMARK_CONVERSATION,
-    FIXED_SCENARIO,
-    LISTED_BENCHMARK,
-    LISTED_SCENARIO_SET,
-)
 
 PRICES = {"gpt-4o": {"input": 2.5, "output": 10.0}}
 
@@ -47,7 +38,6 @@ def ended(wire, benchmark_id):
 @covers("POST /benchmarks")
 def test_create_benchmark(wire, client):
     body = begin(wire, name="Spring", prices=PRICES, objective="Help")
-    assert differences(body, BENCHMARK) == []
     assert (body["name"], body["status"], body["results"]) == ("Spring", "queued", None)
     assert (body["rehearsal"], body["objective"], body["prices"]) == (True, "Help", PRICES)
     assert body["progress"] == {"conversationsDone": 0, "conversationsTotal": 6, "fraction": 0.0}
@@ -66,7 +56,6 @@ def test_create_benchmark(wire, client):
 def test_get_benchmark(wire, client):
     made = begin(wire, prices=PRICES)
     body = ended(wire, made["id"])
-    assert differences(body, BENCHMARK) == []
     assert body["status"] == "completed", body
     results = body["results"]
     assert [(one["number"], one["n"], one["dropped"]) for one in results["arms"]] == [(0, 3, 0), (1, 3, 0)]
@@ -83,8 +72,6 @@ def test_get_benchmark(wire, client):
     listed = wire.get(f"/benchmarks/{made['id']}/conversations?arm=1&limit=2")
     assert listed["pagination"] == {"total": 3, "limit": 2, "offset": 0}
     assert [(one["cell"], one["arm"]) for one in listed["data"]] == [(1, 1), (2, 1)]
-    for one in listed["data"]:
-        assert differences(one, BENCHMARK_CONVERSATION) == []
     whole = wire.get(f"/benchmarks/{made['id']}/conversations?includeContent=true")
     assert json.loads(whole["data"][0]["content"])["messages"][0]["role"] == "user"
     assert same(client.benchmarks.conversations(made["id"], include_content=True), whole)
@@ -99,8 +86,6 @@ def test_list_benchmarks(wire, client):
     body = wire.get("/benchmarks")
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     assert [one["id"] for one in body["data"]] == ids[::-1]
-    for item in body["data"]:
-        assert differences(item, LISTED_BENCHMARK) == []
     assert same(client.benchmarks.list(), body)
     assert wire.get("/benchmarks?status=failed")["data"] == []
     assert [one["id"] for one in wire.get("/benchmarks?limit=1&offset=1")["data"]] == [ids[1]]
@@ -134,12 +119,10 @@ def test_stop_and_resume_a_benchmark(wire, client):
     made = begin(wire, scenarioSet={"count": 400, "source": "model"})
     stopped = wire.ask("POST", f"/benchmarks/{made['id']}/stop", {"reason": "seen enough"})
     assert stopped.status == 200
-    assert differences(stopped.body, BENCHMARK) == []
     assert (stopped.body["status"], stopped.body["stopReason"]) == ("stopped", "seen enough")
     refused = wire.ask("POST", f"/benchmarks/{made['id']}/stop")
     assert (refused.status, refused.error["code"]) == (409, "INVALID_STATE")
     resumed = wire.ask("POST", f"/benchmarks/{made['id']}/resume")
-    assert differences(resumed.body, BENCHMARK) == []
     assert (resumed.body["status"], resumed.body["stopReason"]) == ("queued", None)
     assert wire.ask("POST", f"/benchmarks/{made['id']}/resume").status == 409
     assert client.benchmarks.stop(made["id"], reason="again").status == "stopped"
@@ -152,12 +135,9 @@ def test_scenario_sets(wire, client):
     made = begin(wire)
     ended(wire, made["id"])
     listed = wire.get("/scenario-sets")
-    assert [differences(one, LISTED_SCENARIO_SET) for one in listed["data"]] == [[]]
     assert same(client.scenario_sets.list(), listed)
     set_id = made["scenarioSet"]["id"]
     body = wire.get(f"/scenario-sets/{set_id}")
-    shape = {**LISTED_SCENARIO_SET, "scenarios": shapes.listed(FIXED_SCENARIO)}
-    assert differences(body, shape) == []
     assert [one["number"] for one in body["scenarios"]] == [1, 2, 3]
     assert same(client.scenario_sets.get(set_id), body)
 

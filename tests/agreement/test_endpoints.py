@@ -13,15 +13,13 @@ from support.service_process import wait_until
 from support.shapes import differences
 from support.shapes.conversations import CONVERSATION, CONVERSATION_CREATED, CONVERSATION_LISTED, INSIGHTS
 from support.shapes.prompts import (
-    AGENT_EXTRAS,
-    COMPLETION,
+    AGENT_INSIGHTS_VIEW,
     INSIGHTS_VIEW,
     PROMPT,
     PROMPT_CREATED,
     PROMPT_LISTED,
     PROMPT_UPDATED,
     STATUS_VIEW,
-    STEP_FAILURES,
 )
 
 pytestmark = both_schemes
@@ -119,7 +117,7 @@ def test_list_prompts_with_their_completion(wire, client, root, judged):
     body = wire.get(f"{root}?includeCompletion=true")
     assert [item["id"] for item in body["data"]] == [empty, prompt_id]
     for item in body["data"]:
-        assert differences(item, {**PROMPT_LISTED, "completion": COMPLETION}) == []
+        assert differences(item, PROMPT_LISTED) == []
     assert same(client.prompts.list(include_completion=True), body)
     nothing, some = (item["completion"] for item in body["data"])
     status = wire.get(f"{root}/{prompt_id}/status") if wire.scheme.name == "prompt" else None
@@ -215,9 +213,7 @@ def test_prompt_insights(wire, client, root, judged):
     for query, days in [("", 30), ("?days=7", 7), ("?days=90", 90), ("?days=all", None)]:
         prompt_id, ids = judged
         body = wire.get(f"{root}/{prompt_id}/insights{query}")
-        shape = {wire.scheme.link: shapes.text, **INSIGHTS_VIEW}
-        if wire.scheme.name == "agent":
-            shape |= AGENT_EXTRAS
+        shape = INSIGHTS_VIEW if wire.scheme.name == "prompt" else AGENT_INSIGHTS_VIEW
         assert differences(body, shape) == []
         assert body[wire.scheme.link] == prompt_id
         # "all" begins with the first conversation, which started a little more than two days ago.
@@ -261,7 +257,6 @@ def test_regenerate_insights(wire, client, root, judged):
         before = {one: wire.get(f"/conversations/{one}/insights")["createdAt"] for one in some}
         answer = wire.ask("POST", f"{path}/insights/regenerate")
         assert answer.status == 200
-        assert differences(answer.body, shapes.REGENERATED) == []
         assert (answer.body["success"], answer.body["queued"]) == (True, len(some))
         wait_until(
             lambda before=before: all(
@@ -276,7 +271,6 @@ def test_regenerate_insights(wire, client, root, judged):
 def test_step_failures(wire, client, root, judged):
     prompt_id, ids = judged
     body = wire.get(f"{root}/{prompt_id}/step-failures")
-    assert differences(body, {wire.scheme.link: shapes.text, **STEP_FAILURES}) == []
     assert body["period"]["days"] == 30
     assert [(one["turn"], one["reached"]) for one in body["turns"]] == [(1, 3), (2, 2)]
     assert body["conversations"] == body["analysed"] == 3
@@ -336,6 +330,7 @@ def test_list_conversations(wire, client, judged):
     assert differences(body["pagination"], shapes.PAGINATION) == []
     for item in body["data"]:
         assert differences(item, CONVERSATION_LISTED) == []
+        assert not {"content", "insights"} & set(item)
     assert [item["id"] for item in body["data"]] == ids[::-1]
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     assert same(client.conversations.list(), body)
@@ -350,7 +345,7 @@ def test_list_conversations(wire, client, judged):
     assert wire.get("/conversations?hasInsights=false")["data"] == []
     body = wire.get("/conversations?includeInsights=true&includeContent=true")
     for item in body["data"]:
-        assert differences(item, {k: v for k, v in CONVERSATION.items() if k != "idempotencyKey"}) == []
+        assert differences(item, CONVERSATION) == []
         assert item["insights"] == wire.get(f"/conversations/{item['id']}/insights")
     assert body["data"][2]["content"] == HAPPY
     assert same(client.conversations.list(include_insights=True, include_content=True), body)

@@ -9,8 +9,6 @@ from promptlift.service.store.database import Database
 from support.answering_model import serving
 from support.judging_model import QUESTION, JudgingModel, world
 from support.service_process import ServiceProcess, wait_until
-from support.shapes import differences
-from support.shapes.judges import JUDGE, JUDGE_PLAN, JUDGE_RUN, VERDICT
 from support.wire import open_account
 
 
@@ -60,7 +58,6 @@ def ended(wire, run_id):
 @covers("POST /judges", "GET /judges/{id}", "GET /judges", "GET /judges/{id}/versions")
 def test_a_changed_text_is_a_new_version_and_the_same_text_is_not(wire, client):
     first = make(wire)
-    assert differences(first, JUDGE) == []
     assert (first["version"], first["origin"], first["examples"]) == (1, "written", [])
     again = wire.ask("POST", "/judges", {"name": "refund", "question": QUESTION})
     assert (again.status, again.body) == (200, first)
@@ -100,7 +97,7 @@ def test_a_backfill_costs_what_was_planned_and_judges_each_conversation_once(wir
     judge = make(wire)["id"]
     price = {"input": 1.0, "output": 2.0}
     plan = wire.ask("POST", f"/judges/{judge}/plan", {"promptId": prompt, "price": price})
-    assert (plan.status, differences(plan.body, JUDGE_PLAN)) == (200, [])
+    assert plan.status == 200
     assert (plan.body["conversations"], plan.body["calls"], plan.body["callsMax"]) == (30, 30, 60)
     assert plan.body["cost"] == pytest.approx(
         (plan.body["inputTokens"] + 2 * plan.body["outputTokens"]) / 1e6
@@ -109,7 +106,7 @@ def test_a_backfill_costs_what_was_planned_and_judges_each_conversation_once(wir
     assert wire.ask("POST", f"/judges/{judge}/plan").body["conversations"] == 31
 
     begun = wire.ask("POST", f"/judges/{judge}/backfill", {"promptId": prompt, "price": price})
-    assert (begun.status, differences(begun.body, JUDGE_RUN)) == (200, [])
+    assert begun.status == 200
     found = ended(wire, begun.body["id"])
     assert (found["status"], found["progress"]) == ("completed", {"done": 30, "failed": 0, "total": 30})
     # The stub counts 100 tokens in and 20 out for every answer.
@@ -122,8 +119,6 @@ def test_a_backfill_costs_what_was_planned_and_judges_each_conversation_once(wir
     page = wire.get(f"/judges/{judge}/verdicts?limit=100")
     assert page["pagination"]["total"] == 30
     assert {one["conversationId"] for one in page["data"]} == set(truth)
-    for one in page["data"]:
-        assert differences(one, VERDICT) == []
     assert same(client.judges.verdicts(judge, limit=100), page)
     assert wire.get(f"/judges/{judge}/verdicts?promptId={other}")["data"] == []
     rest = client.judges.backfill(judge)
@@ -161,7 +156,7 @@ def test_align(wire, client):
     judge = make(wire)["id"]
     labels = [{"conversationId": one, "value": value} for one, value in truth.items()]
     begun = wire.ask("POST", f"/judges/{judge}/align", {"labels": labels, "seed": 3})
-    assert (begun.status, differences(begun.body, JUDGE_RUN)) == (200, [])
+    assert begun.status == 200
     found = ended(wire, begun.body["id"])
     assert found["alignment"]["improved"], found
     assert wire.get(f"/judges/{judge}")["origin"] == "aligned"

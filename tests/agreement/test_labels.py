@@ -11,8 +11,6 @@ from agreement.covered import covers, same
 from promptlift.service.store import conversation_updates
 from promptlift.service.store.tables import conversations
 from support.hostile import ENCODABLE
-from support.shapes import differences
-from support.shapes.judges import LABEL
 
 
 def label(conversation_id, **values):
@@ -45,8 +43,6 @@ def test_labels_are_kept_and_read(wire, client, two):
         label(second, question="sentiment", value="negative", labeller="ben"),
     )
     assert answer.status == 200
-    for one in answer.body["data"]:
-        assert differences(one, LABEL) == []
     one, other = answer.body["data"]
     assert (one["chance"], one["drawId"], one["labelledAt"]) == (0.25, "draw_1", "2026-11-01T08:00:00.000Z")
     assert (other["chance"], other["drawId"], other["optimizationId"]) == (None, None, None)

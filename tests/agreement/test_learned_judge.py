@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from agreement.covered import both, both_schemes, covers, same
-from support import shapes
 from support.service_process import wait_until
-from support.shapes import differences
-from support.shapes.judges import LEARNED_JUDGE
 
 pytestmark = both_schemes
 DONE = "User: Book a table.\nAssistant: It is booked, table {}.\nUser: Wonderful, perfect."
@@ -37,7 +34,6 @@ def test_learn_read_and_forget(wire, client):
         "POST", path, {"labels": [*labels, {"conversationId": "cnv_none", "completed": True}], "seed": 2}
     )
     assert made.status == 201
-    assert differences(made.body, {**LEARNED_JUDGE, wire.scheme.link: shapes.text}) == []
     assert (made.body["judges"], made.body["labels"], made.body["labelsLeftOut"]) == (True, 36, 1)
     decided(wire, prompt_id)
     # Also those without a label.

@@ -8,8 +8,7 @@ from agreement.test_outbox import outbox
 from support.answering_model import PROMPT
 from support.optimizing import ended, make_tiny, start, tiny, win
 from support.shapes import differences
-from support.shapes.deployments import DEPLOYMENT, REGRESSION_TEST
-from support.shapes.optimizations import OPTIMIZATION, SIMULATION
+from support.shapes.optimizations import OPTIMIZATION
 
 
 def test_a_winner_is_told_with_its_improvement(won, answering):
@@ -90,8 +89,6 @@ def test_a_regression_test_is_told_with_its_scenarios(answering):
         lambda: wire.get(found.path)["deployment"]["state"] != "testing", what="the regression test ends"
     )
     whole = wire.get(found.path)
-    assert differences(whole["deployment"], DEPLOYMENT) == []
-    assert differences(whole["deployment"]["regressionTest"], REGRESSION_TEST) == []
     assert differences(whole, OPTIMIZATION) == []
     (tested,) = [
         data for kind, _, data in outbox(answering.database, wire) if kind == "regression_test.completed"
@@ -107,8 +104,6 @@ def test_a_regression_test_is_told_with_its_scenarios(answering):
     assert sum(tested["summary"][name] for name in ("passed", "regressed")) <= tested["summary"]["total"]
     held = wire.get(f"{found.path}/simulations?stage=regression&limit=100")["data"]
     assert held
-    for item in held:
-        assert differences(item, SIMULATION) == []
 
 
 def test_tokens_of_a_run_are_in_the_usage_of_its_account(answering):

@@ -22,13 +22,10 @@ from support.shapes.account import USAGE
 from support.shapes.optimizations import (
     APPLIED,
     OPTIMIZATION,
-    OPTIMIZATION_ASKED_FOR,
+    OPTIMIZATION_CREATED,
     OPTIMIZATION_LISTED,
     ORIGINAL,
-    RESULTS,
     RESULTS_MEASURED,
-    RESULTS_PREPARING,
-    SIMULATION,
     STOPPED,
     VARIANT,
     WINNER,
@@ -59,7 +56,7 @@ def test_create_optimization(wire, client):
     }
     answer = wire.ask("POST", "/optimizations", sent)
     assert answer.status == 201
-    assert differences(answer.body, {**OPTIMIZATION_ASKED_FOR, link: shapes.text}) == []
+    assert differences(answer.body, {**OPTIMIZATION_CREATED, link: shapes.text}) == []
     assert {name: answer.body[name] for name in (link, "status", "mode", "variantCount", "rehearsal")} == {
         link: prompt_id,
         "status": "running",
@@ -143,7 +140,7 @@ def test_list_optimizations(wire, client):
 @covers("GET /optimizations/{id}")
 def test_get_an_optimization_with_a_winner(won, connect):
     body = won.wire.get(won.path)
-    assert differences(body, {**OPTIMIZATION, "results": RESULTS}) == []
+    assert differences(body, OPTIMIZATION) == []
     assert (body["promptId"], body["agentId"]) == (won.prompt_id, won.prompt_id)
     assert body["createdAt"] <= body["startedAt"] < body["completedAt"]
     results = body["results"]
@@ -172,6 +169,7 @@ def test_get_one_that_has_measured_something(answering, connect):
         assert 0 < body["results"]["progress"]["fraction"] < 1
         (listed,) = wire.get("/optimizations?status=running")["data"]
         assert differences(listed, {**OPTIMIZATION_LISTED, "results": RESULTS_MEASURED}) == []
+        assert "winnerSelected" not in body["results"]
         original, *others = wire.get(f"{path}/variants")["data"]
         assert differences(original, ORIGINAL) == []
         for one in others:
@@ -181,7 +179,7 @@ def test_get_one_that_has_measured_something(answering, connect):
     client = connect(wire)
     assert client.optimizations.stop(made["id"]).status == "stopped"
     stopped = wire.get(path)
-    assert differences(stopped, {**OPTIMIZATION, "results": RESULTS}) == []
+    assert differences(stopped, OPTIMIZATION) == []
     assert (stopped["results"]["winnerSelected"], stopped["results"]["reason"]) == (False, "stopped")
     assert stopped["stopReason"] is None
     assert same(client.optimizations.get(made["id"]), stopped)
@@ -195,6 +193,7 @@ def test_list_variants(won, connect):
     assert differences(original, ORIGINAL) == []
     assert differences(winner, WINNER) == []
     assert differences(other, VARIANT) == []
+    assert ("lift" in original, "isWinner" in other) == (False, False)
     assert [one["number"] for one in body["data"]] == [0, 1, 2]
     assert [one["isOriginal"] for one in body["data"]] == [True, False, False]
     assert original["content"] == PROMPT
@@ -216,8 +215,6 @@ def test_list_simulations(won, connect):
     total = wire.get(won.path)["usage"]["conversations"]
     assert body["pagination"] == {"total": total, "limit": 20, "offset": 0}
     assert len(body["data"]) == 20
-    for item in body["data"]:
-        assert differences(item, SIMULATION) == []
     assert same(client.optimizations.simulations(won.id), body)
     whole = [
         one for at in range(0, total + 100, 100) for one in wire.get(f"{path}?limit=100&offset={at}")["data"]
@@ -250,11 +247,10 @@ def test_list_simulations(won, connect):
         assert same(client.optimizations.simulations(won.id, limit=7, offset=1, **arguments), found)
     body = wire.get(f"{path}?includeContent=true&limit=3")
     for item in body["data"]:
-        assert differences(item, {**SIMULATION, "content": shapes.text}) == []
         messages = json.loads(item["content"])["messages"]
         assert messages[0] == {"role": "user", "content": item["scenario"]["opening"]}
     assert same(client.optimizations.simulations(won.id, include_content=True, limit=3), body)
-    assert wire.get(f"{path}?includeContent=false")["data"][0].keys() == set(SIMULATION)
+    assert "content" not in wire.get(f"{path}?includeContent=false")["data"][0]
 
 
 @pytest.mark.parametrize("won", ["prompt", "agent"], indirect=True)
@@ -340,13 +336,13 @@ def test_ten_run_the_eleventh_waits_and_each_can_be_stopped(answering, held_mode
             assert (body["optimizationState"], body["lastOptimized"]) == (state, None)
         assert same(client.prompts.status(one), body)
     running, waiting = (wire.get(f"/optimizations/{made[at]['id']}") for at in (0, 10))
-    assert differences(running, {**OPTIMIZATION, "results": RESULTS_PREPARING}) == []
+    assert differences(running, OPTIMIZATION_LISTED) == []
     assert (running["status"], running["completedAt"]) == ("running", None)
     progress = running["results"]["progress"]
     assert (progress["stage"], progress["passesDone"], progress["fraction"]) == ("preparing", 0, 0)
     assert progress["conversationsMax"] > 0
-    null = shapes.one_of(None)
-    assert differences(waiting, {**OPTIMIZATION, "results": null, "startedAt": null}) == []
+    assert differences(waiting, OPTIMIZATION_LISTED) == []
+    assert (waiting["results"], waiting["startedAt"]) == (None, None)
     listed = {one["id"]: one for one in wire.get("/optimizations?limit=100")["data"]}
     for whole in (running, waiting):
         path = f"/optimizations/{whole['id']}"
@@ -466,8 +462,8 @@ def test_a_failed_one_says_why_and_can_neither_be_applied_nor_stopped(answering,
         found = ended(wire, start(wire, wire.add_prompt())["id"])
     finally:
         answering.model.fault = None
-    assert differences(found, {**OPTIMIZATION, "results": shapes.one_of(None)}) == []
-    assert found["status"] == "failed"
+    assert differences(found, OPTIMIZATION_LISTED) == []
+    assert (found["status"], found["results"]) == ("failed", None)
     assert found["failure"]
     assert same(connect(wire).optimizations.get(found["id"]), found)
     for action in ("apply", "stop"):

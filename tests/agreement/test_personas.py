@@ -6,8 +6,6 @@ import pytest
 
 from agreement.covered import covers, same
 from promptlift.service.simulations.personas import library
-from support.shapes import differences
-from support.shapes.optimizations import PERSONA
 
 ANNA = {"name": "Anna ☎", "description": "Is in a hurry.\r\nSays so. "}
 
@@ -30,8 +28,6 @@ def test_list_personas(wire, client):
     body = wire.get("/personas")
     assert set(body) == {"data", "pagination"}
     assert body["pagination"] == {"total": 3 + len(library()), "limit": 100, "offset": 0}
-    for item in body["data"]:
-        assert differences(item, PERSONA) == []
     assert [one["id"] for one in body["data"]] == [*ids[::-1], *(one.id for one in library())][:100]
     assert [one["builtIn"] for one in body["data"][:4]] == [False, False, False, True]
     assert same(client.personas.list(), body)
@@ -49,7 +45,6 @@ def test_list_personas(wire, client):
 def test_a_persona_is_created_read_changed_and_deleted(wire, client):
     body = add(wire)
     path = f"/personas/{body['id']}"
-    assert differences(body, PERSONA) == []
     assert {**body, **ANNA} == body == wire.get(path)
     assert (body["builtIn"], body["createdAt"] is None) == (False, False)
     assert same(client.personas.get(body["id"]), body)
@@ -72,7 +67,6 @@ def test_a_persona_is_created_read_changed_and_deleted(wire, client):
 def test_the_library_cannot_be_changed(wire, client):
     path = f"/personas/{library()[3].id}"
     before = wire.get(path)
-    assert differences(before, PERSONA) == []
     assert same(client.personas.get(library()[3].id), before)
     for method, body in (("PATCH", {"name": "x"}), ("DELETE", None)):
         answer = wire.ask(method, path, body)

@@ -11,8 +11,6 @@ from agreement.covered import both_schemes, covers, same
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.store import accounts
 from support.deployed import ORIGINAL, TEXTS, World
-from support.shapes import differences
-from support.shapes.optimizations import ACTION, REVIEW, UNDONE
 from support.wire import Wire
 
 
@@ -44,7 +42,6 @@ def test_say_and_read_what_people_think(wire, client, done):
         "PATCH", f"{path}/review", {"variantId": second, "verdict": "keep", "note": "☎ \r\n ok "}
     )
     assert answer.status == 200
-    assert differences(answer.body, REVIEW) == []
     assert answer.body | {"verdict": "keep", "note": "☎ \r\n ok "} == answer.body
     changed = client.reviews.update(path.rpartition("/")[2], variant_id=original, verdict="reject")
     assert (changed.verdict, changed.note) == ("reject", None)
@@ -75,7 +72,6 @@ def test_every_action_leaves_a_row(wire, client, world, done):
     body = wire.get("/actions")
     assert body["pagination"] == {"total": 4, "limit": 20, "offset": 0}
     for item in body["data"]:
-        assert differences(item, ACTION) == []
         assert item["promptId"] == item["agentId"] == world.prompt_id
     stop, restore, nothing, apply = body["data"]
     assert [one["kind"] for one in body["data"]] == ["stop", "restore", "apply", "apply"]
@@ -123,7 +119,6 @@ def test_a_text_of_no_variant_is_applied_as_an_edit_that_is_logged_and_undone(wi
     # Nothing of the variant is live any more, and nothing was measured of what is.
     assert world.states(path.rpartition("/")[2]) == ["superseded"]
     action = wire.get("/actions")["data"][0]
-    assert differences(action, ACTION) == []
     assert (action["kind"], action["id"], action["variantId"]) == ("apply", answer["actionId"], None)
     assert (action["optimizationId"], action["note"]) == (path.rpartition("/")[2], "without the fourth")
     again = wire.ask(
@@ -141,7 +136,6 @@ def test_an_undo_brings_the_text_back_byte_for_byte(wire, client, world, done):
     other = wire.ask("POST", f"{path}/apply", {"variantId": second}).body
     answer = wire.ask("POST", f"/actions/{other['actionId']}/undo", {"note": "worse"})
     assert answer.status == 200
-    assert differences(answer.body, UNDONE) == []
     assert world.text == TEXTS[1]
     assert world.versions()[-1] == ("restored", TEXTS[1])
     undo, undone, first = wire.get("/actions")["data"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
-from support.shapes.optimizations import OPTIMIZATION_LISTED
 from support.wire import Wire, open_account
 
 if TYPE_CHECKING:
@@ -15,6 +14,10 @@ if TYPE_CHECKING:
     from support.service_process import ServiceProcess
 
 ENDED = ("completed", "failed", "stopped")
+# What a list says of an optimization, beside its deployment.
+LISTED = (
+    "id", "promptId", "agentId", "status", "mode", "variantCount", "rehearsal", "results", "createdAt", "startedAt", "completedAt",
+)  # fmt: skip
 # One conversation with each text: ends at once, without a winner.
 TINY = {"maxIterations": 1, "simulation": {"personaCount": 1, "scenariosPerSimulation": 1, "maxTurns": 1}}
 
@@ -42,7 +45,7 @@ def brief(whole: Any) -> Any:
     """What a list says of an optimization."""
     deployment = whole["deployment"]
     shown = None if deployment is None else {name: deployment[name] for name in ("id", "state")}
-    return {name: whole[name] for name in OPTIMIZATION_LISTED} | {"deployment": shown}
+    return {name: whole[name] for name in LISTED} | {"deployment": shown}
 
 
 def tiny(wire: Wire, prompt_id: str | None = None) -> Any:

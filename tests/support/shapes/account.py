@@ -18,15 +18,11 @@ SETTINGS = {
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
         "maxIterations": count,
-        # Beyond the specification:
-        "verificationPasses": count,
-        "search": one_of("on", "off"),
         "simulation": {
             "personaCount": count,
             "scenariosPerSimulation": count,
             "maxTurns": count,
             "confidenceMode": one_of("low", "moderate", "high"),
-            "simulateTools": flag,
         },
     },
 }
@@ -40,8 +36,6 @@ ACCOUNT = {
             "prompts": maybe(count),
             "optimizationsPerMonth": maybe(count),
             "conversationsPerMonth": maybe(count),
-            "requestsPerMinute": maybe(count),
-            "tokensPerMonth": maybe(count),
         },
     },
     "createdAt": time,
@@ -55,9 +49,8 @@ USAGE = {
 }
 SYNC_CONTEXT = {
     "success": flag,
-    "extracted": {"industry": text, "objectives": text, "kpis": text},
+    "extracted": {"industry": text, "objectives": text},
+    # Ours:
     "applied": listed(text),
-    "analyser": text,
-    "url": text,
     "problem": maybe(text),
 }
