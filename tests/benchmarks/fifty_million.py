@@ -3,7 +3,7 @@
 Beside the seconds on the clock stand those of the processor, user's and system's, divided by the two threads: what a machine with
 nothing else to do would take at best. The load is that of the machine while it was measured.
 
-    python tests/benchmarks/fifty_million.py FOLDER [--rows 1000000 10000000 50000000] [--engines duckdb spark] [--keep]
+    python tests/benchmarks/fifty_million.py FOLDER [--rows 1000000 10000000 50000000] [--keep]
 
 Rows are drawn by DuckDB in the layout of a snapshot, without transcripts. Each analysis runs in a process of its own, so that
 its peak memory is its own. What was generated is removed at the end unless ``--keep`` is given.
@@ -101,30 +101,28 @@ def generate(root: Path, rows: int) -> list[str]:
     return [part["path"] for part in parts]
 
 
-def measure(root: Path, name: str, engine: str) -> dict[str, Any]:
+def measure(root: Path, name: str) -> dict[str, Any]:
     """Run one analysis in a process of its own."""
-    answer = subprocess.run(
-        [sys.executable, __file__, str(root), "--run", name, "--engines", engine], capture_output=True, text=True, check=False
-    )  # fmt: skip
+    command = [sys.executable, __file__, str(root), "--run", name]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
         return {"name": name, "failed": answer.stderr.strip().splitlines()[-1][:200]}
     found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
     return found
 
 
-def run(root: Path, name: str, engine: str) -> None:
-    """Run one analysis here, and print its seconds, its peak memory and its sums."""
+def run(root: Path, name: str) -> None:
+    """Run one analysis here, and print its seconds and its peak memory."""
     from promptlift import analysis
     from promptlift.snapshot.scan import scan
 
     files = [
         part["path"] for part in json.loads((root / "manifest.json").read_text(encoding="utf-8"))["files"]
     ]
-    connection = _connection(root, engine)
-    started, worked = time.perf_counter(), _processor_seconds()
-    table = RUNS[name](analysis, lambda of: scan(root, files, of, engine=engine, connection=connection))
-    seconds, worked = time.perf_counter() - started, _processor_seconds() - worked
-    numbers = table.select_dtypes("number")
+    connection = _connection(root)
+    started, worked = time.perf_counter(), time.process_time()
+    table = RUNS[name](analysis, lambda of: scan(root, files, of, engine="duckdb", connection=connection))
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
     said = {
         "name": name,
         "seconds": round(seconds, 2),
@@ -132,59 +130,24 @@ def run(root: Path, name: str, engine: str) -> None:
         "load": round(os.getloadavg()[0], 1),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "rows": len(table),
-        "sums": {column: float(numbers[column].sum()) for column in numbers},
     }
     print(json.dumps(said))
 
 
-def _apart(one: dict[str, float], other: dict[str, float]) -> float:
-    """Return the largest difference of two engines' sums, as a share."""
-    return max((abs(one[name] - value) / max(abs(value), 1.0) for name, value in other.items()), default=0.0)
+def _connection(root: Path) -> Any:
+    import duckdb
 
-
-def _processor_seconds() -> float:
-    """Return the seconds that the processor has worked for this process and its children, which Spark's is one of."""
-    found = time.process_time()
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    waiting = children.read_text(encoding="ascii").split() if children.exists() else []
-    while waiting:
-        child = Path("/proc") / waiting.pop()
-        try:
-            ticks = (child / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]
-            waiting += (child / "task" / child.name / "children").read_text(encoding="ascii").split()
-        except OSError:
-            continue
-        found += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-    return found
-
-
-def _connection(root: Path, engine: str) -> Any:
-    if engine == "duckdb":
-        import duckdb
-
-        spill = str(root.parent / "spill").replace("'", "''")
-        settings = {
-            "threads": THREADS,
-            "memory_limit": f"'{MEMORY}'",
-            "temp_directory": f"'{spill}'",
-            "enable_progress_bar": "false",
-        }
-        connection = duckdb.connect()
-        for setting, value in settings.items():
-            connection.execute(f"SET {setting} = {value}")
-        return connection
-    if engine == "spark":
-        from pyspark.sql import SparkSession
-
-        builder = SparkSession.builder.master(f"local[{THREADS}]").config("spark.driver.memory", "4g")
-        for name, value in {
-            "spark.ui.enabled": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.log.level": "ERROR",
-        }.items():
-            builder = builder.config(name, value)
-        return builder.config("spark.sql.shuffle.partitions", "16").getOrCreate()
-    return None
+    spill = str(root.parent / "spill").replace("'", "''")
+    settings = {
+        "threads": THREADS,
+        "memory_limit": f"'{MEMORY}'",
+        "temp_directory": f"'{spill}'",
+        "enable_progress_bar": "false",
+    }
+    connection = duckdb.connect()
+    for setting, value in settings.items():
+        connection.execute(f"SET {setting} = {value}")
+    return connection
 
 
 def main() -> None:
@@ -192,13 +155,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000, 50_000_000])
-    parser.add_argument("--engines", nargs="+", default=["duckdb"], choices=["duckdb", "polars", "spark"])
     parser.add_argument("--only", nargs="+", default=list(RUNS), choices=list(RUNS))
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--run")
     given = parser.parse_args()
     if given.run:
-        run(given.folder, given.run, given.engines[0])
+        run(given.folder, given.run)
         return
     for rows in given.rows:
         root = given.folder / str(rows)
@@ -208,20 +170,16 @@ def main() -> None:
             generate(root, rows)
             print(f"{rows:,} rows drawn in {time.perf_counter() - started:.0f} s", flush=True)
         for name in given.only:
-            answers = [measure(root, name, engine) for engine in given.engines]
-            for engine, found in zip(given.engines, answers, strict=True):
-                said = f"{rows:>12,}  {engine:7} {name:36}"
-                if "failed" in found:
-                    print(said, found["failed"], flush=True)
-                    continue
-                within = found["seconds"] <= MOST_SECONDS and found["megabytes"] <= MOST_MEGABYTES
-                apart = _apart(answers[0].get("sums", {}), found["sums"])
-                print(
-                    f"{said} {found['seconds']:7.2f} s, processor {found['processor'] / THREADS:7.2f} s at {THREADS}, "
-                    f"load {found['load']:4.1f}, {found['megabytes']:6,} MB  "
-                    f"{'within' if within else 'OVER'}  sums at most {apart:.0e} apart",
-                    flush=True,
-                )
+            found, said = measure(root, name), f"{rows:>12,}  {name:36}"
+            if "failed" in found:
+                print(said, found["failed"], flush=True)
+                continue
+            within = found["seconds"] <= MOST_SECONDS and found["megabytes"] <= MOST_MEGABYTES
+            print(
+                f"{said} {found['seconds']:7.2f} s, processor {found['processor'] / THREADS:7.2f} s at {THREADS}, "
+                f"load {found['load']:4.1f}, {found['megabytes']:6,} MB  {'within' if within else 'OVER'}",
+                flush=True,
+            )
         if not given.keep:
             shutil.rmtree(root)
 
