@@ -1,4 +1,4 @@
-"""The e-value against exact arithmetic, against its integral, and as a martingale."""
+"""The e-value against exact arithmetic and worked values, as a martingale, and how rarely it is wrong with a fixed theta."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlift.stats import confidence, mcnemar_e_value
+from promptlift.stats import analyse_pairs, confidence, mcnemar_e_value
+from promptlift.stats.budget import THETAS, Design, futility_bound, theta_of
 from promptlift.stats.evidence import (
     CONFIDENCE_THRESHOLDS,
+    LIKELIHOOD_RATIO,
+    MIXTURE,
     confidence_calibrated,
     e_threshold,
     log_e_values,
@@ -90,3 +93,89 @@ def test_the_calibrated_confidence_is_bayes_rule():
     for e, rate in ((1, 0), (1, 1), (-1, 0.5), (math.nan, 0.5)):
         with pytest.raises(ValueError, match="must be a number"):
             confidence_calibrated(e, rate)
+
+
+EVERY_THETA = [(mode, sure) for mode in THETAS for sure in THETAS[mode]]
+
+
+@pytest.mark.parametrize(
+    ("n10", "n01", "theta", "e", "sure"),
+    [
+        (31, 14, 0.67, 25.933662, 0.962872),
+        (31, 14, 0.62, 16.883502, 0.944083),
+        (31, 14, 0.65, 23.100239, 0.958507),
+        (12, 12, 0.67, 0.228973, 0.186313),
+        (9, 1, 0.67, 9.193632, 0.901900),
+        (9, 1, 0.70, 12.396628, 0.925354),
+        (0, 0, 0.67, 1.0, 0.5),
+        (31, 14, None, 11.474403, 0.919836),
+        (12, 12, None, 0.626560, 0.385206),
+        (0, 0, None, 1.0, 0.5),
+    ],
+)
+def test_the_worked_values(n10, n01, theta, e, sure):
+    assert mcnemar_e_value(n10, n01, theta=theta) == pytest.approx(e, abs=1e-6)
+    assert confidence(n10, n01, theta=theta) == pytest.approx(sure, abs=1e-6)
+    assert log_e_values(np.array([n10]), np.array([n01]), theta=theta)[0] == pytest.approx(math.log(e))
+
+
+def test_theta_is_fixed_by_mode_and_confidence_mode():
+    assert {mode: [theta_of(mode, sure) for sure in ("low", "moderate", "high")] for mode in THETAS} == {
+        "exploratory": [0.62, 0.67, 0.70],
+        "validation": [0.61, 0.65, 0.67],
+    }
+    with pytest.raises(ValueError, match="mode must be"):
+        theta_of("quick", "low")
+    with pytest.raises(ValueError, match="confidence_mode must be"):
+        theta_of("validation", "certain")
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0, 0.3, math.nan])
+def test_a_theta_that_no_better_variant_has_is_refused(theta):
+    with pytest.raises(ValueError, match=r"theta must lie between 0\.5 and 1"):
+        mcnemar_e_value(3, 1, theta=theta)
+
+
+@pytest.mark.parametrize(("mode", "sure"), EVERY_THETA)
+def test_identical_prompts_ever_reach_the_threshold_as_rarely_as_promised(mode, sure):
+    """Exactly: the chance of every path of 400 fair coins, with a look after each."""
+    theta, threshold = theta_of(mode, sure), math.log(e_threshold(sure))
+    alive, crossed = np.array([1.0]), 0.0
+    for discordant in range(1, 401):
+        alive = np.concatenate([alive / 2, [0.0]]) + np.concatenate([[0.0], alive / 2])
+        wins = np.arange(discordant + 1.0)
+        hit = log_e_values(wins, discordant - wins, theta=theta) >= threshold
+        crossed += float(alive[hit].sum())
+        alive = np.where(hit, 0.0, alive)
+    assert 0 < crossed <= 1 / e_threshold(sure)
+
+
+@pytest.mark.parametrize(
+    ("counts", "pairs_left", "mode", "missing", "bound"),
+    [
+        ((3, 3, 15), 105, "exploratory", 2.565762, 5.131578),
+        ((2, 8, 30), 90, "exploratory", 4.936009, 4.103652),
+        ((10, 12, 60), 180, "validation", 3.853681, 6.928567),
+    ],
+)
+def test_curtailment_by_hand(counts, pairs_left, mode, missing, bound):
+    n10, n01, _ = counts
+    theta = theta_of(mode, "moderate")
+    assert math.log(9) - mcnemar_log_e_value(n10, n01, theta=theta) == pytest.approx(missing, abs=1e-6)
+    found = futility_bound(*counts, pairs_left=pairs_left, theta=theta, mode=mode)
+    assert found == pytest.approx(bound, abs=1e-6)
+    pairs = analyse_pairs(0, n10, n01, counts[2] - n10 - n01)
+    design = Design.of(3, mode, "moderate", 10)
+    gives_up = design.gives_up(pairs, pairs_left=pairs_left, e_needed=9.0)
+    assert gives_up is (missing > bound)
+    # Where no pair is left, the budget ends the run.
+    assert not design.gives_up(pairs, pairs_left=0, e_needed=9.0)
+
+
+def test_an_analysis_says_what_its_confidence_is_made_of():
+    fixed, open_ = analyse_pairs(84, 31, 14, 21, theta=0.67), analyse_pairs(84, 31, 14, 21)
+    assert (fixed.confidence_method, fixed.theta) == (LIKELIHOOD_RATIO, 0.67)
+    assert (open_.confidence_method, open_.theta) == (MIXTURE, None)
+    assert fixed.confidence == pytest.approx(0.962872, abs=1e-6)
+    assert open_.confidence == pytest.approx(0.919836, abs=1e-6)
+    assert (fixed.lift_low, fixed.lift_expected) == (open_.lift_low, open_.lift_expected)
