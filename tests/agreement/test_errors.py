@@ -100,15 +100,6 @@ def test_an_id_with_a_slash_is_not_another_endpoint(client, wire):
         assert client.prompts.get(prompt_id).id == prompt_id
 
 
-def test_a_prompt_that_is_not_there_cannot_be_logged_to(wire, client):
-    body = {wire.scheme.link: "prm_none", "content": "User: hi"}
-    answer = wire.ask("POST", "/conversations", body)
-    assert (answer.status, answer.error["message"]) == (404, f"{wire.scheme.noun} not found")
-    with pytest.raises(errors.NotFound) as caught:
-        client.conversations.create(prompt_id="prm_none", content="User: hi")
-    assert same(caught.value, answer)
-
-
 def test_missing_fields_are_named_as_the_specification_says(wire):
     answer = wire.ask("POST", f"/{wire.scheme.segment}", {})
     assert answer.status == 400

@@ -17,19 +17,11 @@ def prompt_id(wire):
 def test_each_field_of_a_trigger_is_told_by_its_path(wire, client, prompt_id):
     for fields, details in (
         ({"mode": "fast"}, {"mode": "must be one of exploratory, validation"}),
-        ({"variantCount": 0}, {"variantCount": "must be at least 1"}),
         ({"variantCount": 6}, {"variantCount": "must be at most 5"}),
-        ({"variantCount": "3"}, {"variantCount": "must be a whole number"}),
-        ({"intent": "faster"}, {"intent": "must be an object"}),
-        ({"intent": {"targetImprovements": "x"}}, {"intent.targetImprovements": "must be a list"}),
         ({"intent": {"targetImprovements": [1]}}, {"intent.targetImprovements[0]": "must be a string"}),
-        ({"intent": {"hypothesis": 1}}, {"intent.hypothesis": "must be a string"}),
-        ({"personaIds": "p"}, {"personaIds": "must be a list"}),
         ({"personaIds": [""]}, {"personaIds[0]": "must not be blank"}),
         ({"personaIds": []}, {"personaIds": "must not be empty; leave it out to draw from all personas"}),
         ({"personaIds": ["nobody"]}, {"personaIds[0]": "no such persona"}),
-        ({"seed": -1}, {"seed": "must be at least 0"}),
-        ({"seed": 2**53}, {"seed": f"must be at most {2**53 - 1}"}),
         (
             {"mode": 1, "variantCount": 2.5, "seed": None, "personaIds": [None]},
             {
@@ -44,21 +36,6 @@ def test_each_field_of_a_trigger_is_told_by_its_path(wire, client, prompt_id):
         assert answer.error["details"] == details
         assert wire.get("/optimizations")["pagination"]["total"] == 0
         assert wire.get("/usage")["optimizations"]["used"] == 0
-
-
-def test_a_prompt_that_is_not_there_cannot_be_optimized(wire, client):
-    gone = wire.add_prompt()
-    assert wire.ask("DELETE", f"/{wire.scheme.segment}/{gone}").status == 200
-    for prompt_id in ("prm_none", gone):
-        answer = wire.ask("POST", "/optimizations", {wire.scheme.link: prompt_id})
-        assert (answer.status, answer.error) == (
-            404,
-            {"code": "NOT_FOUND", "message": f"{wire.scheme.noun} not found"},
-        )
-        with pytest.raises(errors.NotFound) as caught:
-            client.optimizations.create(prompt_id=prompt_id)
-        assert same(caught.value, answer)
-    assert wire.get("/usage")["optimizations"]["used"] == 0
 
 
 def test_a_variant_of_another_optimization_is_refused(won, connect):
@@ -79,25 +56,6 @@ def test_a_variant_of_another_optimization_is_refused(won, connect):
         {"variantId": "no such variant in this optimization"},
     )
     assert wire.get(f"/prompts/{won.prompt_id}")["content"] == content
-
-
-def test_an_apply_that_was_meant_for_another_version_is_refused(won, connect):
-    wire, path = won.wire, f"/{won.wire.scheme.segment}/{won.prompt_id}"
-    seen = wire.get(f"{path}/versions")["data"][0]["id"]
-    quicker = f"Somebody else was quicker, in {wire.scheme.name}."
-    assert wire.ask("PATCH", path, {"content": quicker}).status == 200
-    live = wire.get(f"{path}/versions")["data"][0]
-    body = {"variantId": won.winner["id"], "ifVersionId": seen}
-    answer = wire.ask("POST", f"{won.path}/apply", body)
-    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
-    assert (answer.error["details"]["liveVersionId"], answer.error["details"]["liveOrigin"]) == (
-        live["id"],
-        "updated",
-    )
-    with pytest.raises(errors.InvalidState) as caught:
-        connect(wire).optimizations.apply(won.id, variant_id=won.winner["id"], if_version_id=seen)
-    assert same(caught.value, answer)
-    assert wire.get(path)["content"] == quicker
 
 
 def test_the_quota_of_the_month_is_told_with_its_numbers(new_account, connect):

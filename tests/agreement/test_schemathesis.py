@@ -40,7 +40,20 @@ def wire(service):
     from support.wire import open_account
 
     database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
-    yield open_account(service.base_url, database)
+    made = open_account(service.base_url, database)
+    yield made
+    # Nothing that was accepted makes a list, a view or the judge stumble.
+    for prompt in made.get("/prompts?limit=100")["data"]:
+        made.wait_for_insights(prompt["id"])
+        made.get(f"/agents/{prompt['id']}/insights?days=all")
+    for listed in (
+        "conversations?includeInsights=true&includeContent=true&",
+        "personas?",
+        "actions?",
+        "optimizations?",
+    ):
+        made.get(f"/{listed}limit=100")
+    assert "Traceback" not in service.log.read_text()
     database.close()
 
 

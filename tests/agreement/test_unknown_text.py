@@ -33,8 +33,13 @@ def test_an_optimization_of_an_unknown_text_is_refused_until_it_is_given(wire, c
     assert wire.get("/usage")["optimizations"]["used"] == 0
     (version,) = wire.get(f"{root}/{prompt_id}/versions")["data"]
     assert (version["number"], version["content"]) == (1, None)
-    client.prompts.update(prompt_id, content="You help.")
-    assert wire.ask("POST", "/optimizations", {wire.scheme.link: prompt_id}).status == 201
+    # The first text takes the place of the stand-in, also where it turns out to be the same words.
+    for content in (STAND_IN, "You help."):
+        imported = wire.add_prompt(content=STAND_IN, contentKnown=False)
+        client.prompts.update(imported, content=content, live_from=SINCE)
+        (version,) = wire.get(f"{root}/{imported}/versions")["data"]
+        assert (version["content"], version["origin"], version["createdAt"]) == (content, "created", SINCE)
+        assert wire.ask("POST", "/optimizations", {wire.scheme.link: imported}).status == 201
 
 
 def test_the_mark_is_told_wherever_the_text_is(wire, client, root):

@@ -76,6 +76,16 @@ def test_restore_a_version(wire, client, root, edited, database):
     assert (again.body["changed"], again.body["versionId"]) == (False, restored.version_id)
 
 
+def test_what_is_no_version_of_this_prompt_is_refused(wire, root, edited):
+    other = wire.get(f"{root}/{wire.add_prompt()}/versions")["data"][0]["id"]
+    mine = wire.get(f"{root}/{edited}/versions")["data"][0]["id"]
+    near = (mine.replace("ver_", "ver_0"), mine.upper(), mine.removeprefix("ver_"), f" {mine}", "ver_²")
+    for version_id in (other, "none", "ver_", "ver_-1", f"ver_{9**40}", *near):
+        answer = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": version_id})
+        assert (answer.error["code"], set(answer.error["details"])) == ("NOT_FOUND", {"versionId"})
+    assert wire.get(f"{root}/{edited}")["content"] == "third"
+
+
 def test_a_restore_that_was_meant_for_another_version_is_refused(wire, root, edited):
     live, second, first = wire.get(f"{root}/{edited}/versions")["data"]
     answer = wire.ask(

@@ -35,7 +35,7 @@ def _endpoints(*, specified: bool) -> tuple[str, ...]:
     )
 
 
-# The endpoints that the table says are of the specification; agreement/specification.py has the specification's own list.
+# The endpoints that the table says are of the specification; agreement/statements.txt has the specification's own rows.
 SPECIFIED = _endpoints(specified=True)
 # What the embedded service offers beyond it: each scheme has what the other one has.
 OFFERED = _endpoints(specified=False)

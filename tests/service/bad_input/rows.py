@@ -131,7 +131,6 @@ PROMPTS = [
     created({"content": "é" * 262_145}, content="must be at most 524288 bytes"),
     created({"temperature": True, "maxTokens": 10**40}, temperature="must be a number", maxTokens="must be a whole number"),
     created({"maxTokens": True}, maxTokens="must be a whole number"),
-    created({"temperature": "1"}, temperature="must be a number"),
     created({"liveFrom": "9999-12-31T23:59:59.999999Z"}, liveFrom="must not be in the future"),
     refused(
         "PATCH /agents/{prompt}",
@@ -147,13 +146,7 @@ PROMPTS = [
         "Unknown model name",
     ),
     refused("PATCH /prompts/{prompt}", {"name": None, "status": None}, name="must not be null", status="must not be null"),
-    refused("PATCH /prompts/{prompt}", {"name": "right", "temperature": 3}, temperature="must be at most 2"),
     refused("PATCH /settings", {"general": None}, general="must not be null"),
-    refused(
-        "PATCH /settings",
-        {"general": {"name": "right"}, "optimization": {"maxIterations": 0}},
-        {"optimization.maxIterations": "must be at least 1"},
-    ),
     refused("PATCH /settings", {"general": {"industry": "\x00"}}, {"general.industry": NUL}),
 ]  # fmt: skip
 
@@ -219,19 +212,14 @@ CONVERSATIONS = [
 OPTIMIZATIONS = [
     refused(
         "POST /optimizations",
-        {**ARM, "variantCount": True, "seed": "7", "intent": {"targetImprovements": ["fine", "a\x00b"]}},
-        {
-            "variantCount": "must be a whole number",
-            "intent.targetImprovements[1]": NUL,
-            "seed": "must be a whole number",
-        },
+        {**ARM, "intent": {"targetImprovements": ["fine", "a\x00b"]}},
+        {"intent.targetImprovements[1]": NUL},
     ),
     refused(
         "POST /optimizations",
         {**ARM, "personaIds": [f"per_lib_{name}" for name in ("expert", "engineer", "student", "parent", "nurse", "x")]},
         personaIds="must have at most 5 entries, the personaCount of the settings",
     ),
-    absent("POST /optimizations", {"promptId": "' OR '1'='1"}, "Prompt"),
     refused(
         "POST /benchmarks",
         {"arms": [ARM], "prices": {"gpt-4o": {"input": -1}}},
