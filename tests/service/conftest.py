@@ -10,6 +10,7 @@ from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
 from support.databases import migrated
 from support.deployed import World
+from support.raw_endpoint import RawEndpoint
 from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:
@@ -32,6 +33,24 @@ def talk() -> Iterator[Any]:
         )
         opened.extend((client, stub))
         return stub, client
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def raw() -> Iterator[Any]:
+    """Start endpoints that a test writes byte by byte, each with a client."""
+    opened: list[Any] = []
+
+    def start(
+        serve: Any, *, policy: RetryPolicy | None = None, timeout: float = 20
+    ) -> tuple[RawEndpoint, ChatClient]:
+        endpoint = RawEndpoint(serve)
+        client = ChatClient(endpoint.settings, policy=policy or RetryPolicy(attempts=1), timeout=timeout)
+        opened.extend((client, endpoint))
+        return endpoint, client
 
     yield start
     for one in opened:

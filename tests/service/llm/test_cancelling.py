@@ -15,27 +15,11 @@ from promptlift.service.llm.calls import Calls, RetryPolicy
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.failures import Availability, Cancelled, EndpointDown, LlmError, LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
-from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
+from support.raw_endpoint import left, read_request, whole_answer
 from support.service_process import wait_until
 
-QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
 # Shorter than what a call waits for by itself, a connection's ten seconds; the machine may stand still for a few of them.
 LIMIT = 8.0
-
-
-@pytest.fixture
-def endpoint():
-    opened: list[Any] = []
-
-    def start(serve: Any, **options: Any) -> tuple[RawEndpoint, ChatClient]:
-        raw = RawEndpoint(serve)
-        client = ChatClient(raw.settings, policy=QUICK, **options)
-        opened.extend((client, raw))
-        return raw, client
-
-    yield start
-    for one in opened:
-        one.close()
 
 
 class Hanging:
@@ -63,9 +47,9 @@ def say(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
+def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(raw):
     hanging = Hanging()
-    _, client = endpoint(hanging)
+    _, client = raw(hanging)
     budget = asyncio.Semaphore(8)
     one, two = Calls(client, budget), Calls(client, budget)
     with ThreadPoolExecutor(8) as pool:
@@ -89,9 +73,9 @@ def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
     assert "3 calls, 0 tokens, cancelled" in repr(one)
 
 
-def test_calls_that_wait_for_the_budget_end(endpoint):
+def test_calls_that_wait_for_the_budget_end(raw):
     hanging = Hanging()
-    _, client = endpoint(hanging)
+    _, client = raw(hanging)
     budget = asyncio.Semaphore(1)
     holder, waiter = Calls(client, budget), Calls(client, budget)
     with ThreadPoolExecutor(4) as pool:
@@ -129,10 +113,10 @@ def test_a_name_server_that_hangs_is_not_waited_for(monkeypatch):
     threads[0].join(10)
 
 
-def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
+def test_nothing_is_left_running_when_the_client_is_closed(raw):
     hanging = Hanging()
     before = set(threading.enumerate())
-    raw, client = endpoint(hanging)
+    endpoint, client = raw(hanging)
     calls = Calls(client, asyncio.Semaphore(4))
     assert calls.chat(say("a"), purpose="agent").text == "ok"
     with ThreadPoolExecutor(2) as pool:
@@ -147,14 +131,14 @@ def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
         assert hanging.gone.acquire(timeout=10)
     with pytest.raises(LlmUnavailable, match="closed"):
         client.chat(say("a"), purpose="agent")
-    raw.close()
+    endpoint.close()
     assert set(threading.enumerate()) <= before
 
 
-def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
+def test_nobody_waits_on_for_an_endpoint_that_is_gone(raw):
     """Requests that hang and pauses between tries end with the patience, not with their own time."""
     hanging = Hanging()
-    _, client = endpoint(hanging)
+    _, client = raw(hanging)
     client.availability = Availability(after=3)
     calls = Calls(
         client,

@@ -1,15 +1,13 @@
-"""The endpoint's list of models: read in the background by one thread at a time, remembered, failures too."""
+"""Which model names are valid: the catalogue, and the endpoint's list, read in the background by one thread at a time and remembered, failures too."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import pytest
 
 from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused
-from promptlift.service.llm.served import GRACE_SECONDS, REMEMBERED_SECONDS, ServedModels
-from support.raw_endpoint import RawEndpoint, read_request
+from promptlift.service.llm.served import CATALOGUE, REMEMBERED_SECONDS, ServedModels, is_known, problem_of
 from support.stub_endpoint import Say
 
 
@@ -22,18 +20,15 @@ class Clock:
 
 
 class Endpoint:
-    """Lists what it is told to; a list can be held back."""
+    """Lists what it is told to."""
 
     def __init__(self, *names: str) -> None:
         self.names: tuple[str, ...] = names
         self.problem: Exception | None = None
-        self.open = threading.Event()
-        self.open.set()
         self.asked = 0
 
     def __call__(self) -> tuple[str, ...]:
         self.asked += 1
-        assert self.open.wait(30)
         if self.problem is not None:
             raise self.problem
         return self.names
@@ -41,15 +36,6 @@ class Endpoint:
 
 def find(served, name):
     return asyncio.run(served.find(name))
-
-
-def test_a_known_name_is_answered_without_a_look_however_old_the_list_is():
-    clock, endpoint = Clock(), Endpoint("a")
-    served = ServedModels(endpoint, clock=clock)
-    assert find(served, "a").doubt is None  # the first request waits a moment for the list
-    clock.now += 1_000_000
-    assert find(served, "a").names == {"a"}
-    assert endpoint.asked == 1
 
 
 def test_a_name_that_is_not_on_the_list_is_looked_for_again_when_the_list_is_older_than_a_moment():
@@ -79,50 +65,6 @@ def test_a_failure_is_remembered_and_the_last_list_stays_valid(caplog):
     assert find(served, "b").doubt is None
 
 
-@pytest.mark.slow
-def test_many_who_ask_at_once_share_one_look_and_are_answered_before_it_ends():
-    endpoint = Endpoint("a")
-    endpoint.open.clear()
-    served = ServedModels(endpoint)
-
-    async def all_of_them():
-        return await asyncio.wait_for(
-            asyncio.gather(*(served.find(f"unknown {number}") for number in range(200))), GRACE_SECONDS + 10
-        )
-
-    found = asyncio.run(all_of_them())
-    assert {one.doubt for one in found} == {"it has not answered yet"}
-    assert endpoint.asked == 1
-    reading = served.refresh()
-    endpoint.open.set()
-    reading.result(30)
-    assert served.known().names == {"a"}
-
-
-def drip(line, _number):
-    read_request(line)
-    line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    stopped = threading.Event()
-    while not stopped.wait(0.05):
-        line.sendall(b" ")
-
-
-@pytest.mark.slow
-def test_the_list_is_asked_for_once_and_within_its_time(monkeypatch):
-    from promptlift.service.llm import client as module
-
-    monkeypatch.setattr(module, "MODELS_SECONDS", 0.3)
-    endpoint = RawEndpoint(drip)
-    client = module.ChatClient(endpoint.settings)
-    try:
-        with pytest.raises(LlmError, match=r"asked once: it did not answer within 0\.3 seconds"):
-            client.models()
-        assert endpoint.connections == 1
-    finally:
-        client.close()
-        endpoint.close()
-
-
 def test_names_that_prompts_could_have_are_listed_and_an_overloaded_endpoint_is_asked_once(talk):
     entries = [{"id": name} for name in ("good", "", "x" * 201, "a\ud800b", "a\nb")]
     stub, client = talk([Say({"data": [*entries, {"name": "c"}, 4]}), Say({}, status=503)])
@@ -134,3 +76,12 @@ def test_names_that_prompts_could_have_are_listed_and_an_overloaded_endpoint_is_
     for say, error in ((Say({"models": []}), LlmBadAnswer), (Say({}, status=404), LlmRefused)):
         with pytest.raises(error):
             talk([say])[1].models()
+
+
+def test_every_name_of_the_catalogue_of_the_endpoint_and_of_a_dated_snapshot_is_valid():
+    assert not [name for name in CATALOGUE if problem_of(name) is not None]
+    assert problem_of("our-model-7b") is not None
+    assert problem_of("our-model-7b", ["our-model-7b"]) is None
+    dated = "gpt-4o-2024-11-20 claude-sonnet-4-5-20250929 claude-3-5-sonnet@20240620 gpt-4-0613 gemini-2.0-flash-001"
+    assert all(is_known(name) for name in dated.split())
+    assert not any(map(is_known, ("gpt-4o-2024", "gpt-9-2024-11-20", "gpt-4o-9999", "gpt-4o-2024-11-20-x")))

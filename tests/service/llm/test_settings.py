@@ -50,19 +50,6 @@ def test_a_key_that_no_header_can_hold_is_refused_without_showing_it():
     assert "abc" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("address", "here"),
-    [
-        ("http://localhost:1/v1", True),
-        ("http://127.0.0.2/v1", True),
-        ("http://[::1]:1/v1", True),
-        ("http://h/v1", False),
-    ],
-)
-def test_loopback_is_known(address, here):
-    assert LlmSettings(address, "m").on_this_machine is here
-
-
 @pytest.mark.parametrize("text", ["0", "x", "4000", "nan"])
 def test_a_time_limit_that_is_no_time_is_refused(text):
     variables = {
