@@ -211,12 +211,8 @@ class Search(Optimization):
         prompt_id = caller.prompt()
         # The judge has its answers, and perhaps the writer of the first edits.
         self.model.allow(2 * self.logged)
-        for number in range(self.logged):
-            content = f"User: My parcel {number} is late.\nAssistant: I cannot say."
-            caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": content}, expect=201)
-        wait_until(
-            lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == self.logged,
-            what="all conversations have insights",
+        caller.log(
+            prompt_id, [f"User: My parcel {n} is late.\nAssistant: I cannot say." for n in range(self.logged)]
         )
         target = "Name the day of delivery"
         goal = [{"measure": "taskCompletion", "weight": 1}, {"measure": target, "weight": 3}]

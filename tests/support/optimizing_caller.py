@@ -11,7 +11,7 @@ from support.answering_model import PROMPT, AnsweringModel, serving
 from support.service_process import ServiceProcess, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 ENDED = ("completed", "failed", "stopped")
@@ -37,6 +37,17 @@ class Caller:
     def prompt(self, **fields: Any) -> str:
         body = {"name": "Parcels", "content": PROMPT, "llmModel": "gpt-4o", "objective": "Find parcels"}
         return self.ask("POST", "/prompts", {**body, **fields}, expect=201)["id"]
+
+    def log(self, prompt_id: str, contents: Iterable[str]) -> list[str]:
+        """Log conversations and wait until all of the prompt are judged; returns their ids."""
+        bodies = [{"promptId": prompt_id, "content": one} for one in contents]
+        ids = [self.ask("POST", "/conversations", body, expect=201)["id"] for body in bodies]
+        wait_until(
+            lambda: self.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["waiting"] == 0,
+            what="all conversations have insights",
+            seconds=120,
+        )
+        return ids
 
     def settings(self, **simulation: Any) -> None:
         top = {

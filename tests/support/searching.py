@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from support.service_process import wait_until
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -24,13 +22,7 @@ def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Itera
         json.dumps({"messages": [{"role": role, "content": text} for role, text in one.messages]})
         for one in world.log[:logged]
     ]
-    contents += list(extra)
-    for content in contents:
-        caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": content}, expect=201)
-    wait_until(
-        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == len(contents),
-        what="all conversations have insights",
-    )
+    caller.log(prompt_id, [*contents, *extra])
     return prompt_id
 
 

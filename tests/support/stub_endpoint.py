@@ -64,18 +64,6 @@ def completion(text: Any, *, prompt: int = 10, completed: int = 5, **extra: Any)
     )
 
 
-# What an endpoint under load or behind a gateway answers now and then.
-FAULTS = (
-    Say({"error": {"message": "overloaded"}}, status=500),
-    Say({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"}),
-    Say(raw=b""),
-    Say(raw=b'{"choices": [{"mess'),
-    Say({"choices": []}),
-    Say(raw=b"<html>Bad gateway</html>", status=502),
-    Say({"model": "x", "choices": [{"message": {"role": "assistant", "content": "no json"}}]}, cut=True),
-)
-
-
 class StubEndpoint:
     """Serve answers in turn; the last one again and again. A function of the request may answer instead."""
 

@@ -20,10 +20,6 @@ LOGGED = "User: My parcel {n} is late, where is it?\nAssistant: It is solved: to
 class Benchmarks(Caller):
     """Asks for benchmarks."""
 
-    def log(self, prompt_id, count):
-        bodies = [{"promptId": prompt_id, "content": LOGGED.format(n=n)} for n in range(count)]
-        return [self.ask("POST", "/conversations", body, expect=201)["id"] for body in bodies]
-
     def begin(self, *arms, expect=200, **body):
         body.setdefault("scenarioSet", {"count": 6, "source": "model"})
         return self.ask(
@@ -98,18 +94,6 @@ def test_every_arm_runs_its_own_text_on_its_own_model(caller, faulty):
     assert openings[0] == openings[1] == openings[2] == openings[3]
 
 
-def test_variants_of_an_optimization_can_be_arms(caller):
-    prompt = caller.prompt()
-    caller.settings(maxIterations=2, personaCount=1, scenariosPerSimulation=1, maxTurns=1)
-    optimization = caller.start(prompt, variantCount=1)["id"]
-    caller.ended(optimization)
-    original, variant = caller.variants(optimization)
-    made = caller.begin({"variantId": original["id"]}, {"promptId": prompt, "variantId": variant["id"]})
-    assert [arm["content"] for arm in made["arms"]] == [original["content"], variant["content"]]
-    assert {arm["promptId"] for arm in made["arms"]} == {prompt}
-    assert caller.over(made)["status"] == "completed"
-
-
 def test_tokens_and_prices_give_costs_and_the_cheapest(caller):
     prompt = caller.prompt()
     prices = {"gpt-4o": {"input": 2.0, "output": 8.0}, "gpt-4o-mini": {"input": 0.2, "output": 0.8}}
@@ -172,7 +156,7 @@ def test_a_benchmark_fails_with_the_reason_and_resumes_where_it_was(caller, faul
 
 def test_scenarios_come_from_logged_conversations_and_stay_what_they_were(caller):
     prompt = caller.prompt()
-    ids = caller.log(prompt, 5)
+    ids = caller.log(prompt, [LOGGED.format(n=n) for n in range(5)])
     made = caller.begin(
         {"promptId": prompt}, scenarioSet={"source": "conversations", "count": 4, "name": "May"}
     )
@@ -202,7 +186,7 @@ def test_too_few_logged_conversations_make_a_smaller_set_and_none_fail_with_what
     failed = caller.over(caller.begin({"promptId": prompt}, scenarioSet=wanted))
     assert failed["status"] == "failed"
     assert '{"source": "model"}' in failed["failure"]
-    caller.log(prompt, 2)
+    caller.log(prompt, [LOGGED.format(n=n) for n in range(2)])
     found = caller.over(caller.begin({"promptId": prompt}, scenarioSet=wanted))
     assert (found["status"], found["scenarioSet"]["count"]) == ("completed", 2)
     assert found["progress"] == {"conversationsDone": 2, "conversationsTotal": 2, "fraction": 1.0}
@@ -213,7 +197,6 @@ def test_arms_and_scenarios_that_are_not_there_are_named(caller):
     for arm, field in (
         ({}, "promptId"),
         ({"promptId": "prm_none"}, "promptId"),
-        ({"agentId": "prm_none"}, "agentId"),
         ({"promptId": prompt, "versionId": "ver_999999"}, "versionId"),
         ({"promptId": prompt, "variantId": "var_none"}, "variantId"),
         ({"promptId": prompt, "versionId": "ver_1", "variantId": "var_1"}, "variantId"),
@@ -227,9 +210,6 @@ def test_arms_and_scenarios_that_are_not_there_are_named(caller):
         ({"version": 2}, "version"),
         ({"promptId": "prm_none"}, "promptId"),
         ({"conversationIds": ["cnv_none"]}, "conversationIds[0]"),
-        ({"count": 0}, "count"),
-        ({"count": 1001}, "count"),
-        ({"source": "thin air"}, "source"),
     ):
         error = caller.begin({"promptId": prompt}, scenarioSet=wanted, expect=400)["error"]
         assert list(error["details"]) == [f"scenarioSet.{field}"]

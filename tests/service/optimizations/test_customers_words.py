@@ -8,7 +8,6 @@ import pytest
 
 from promptlift.service.optimizations.logged_words import LoggedWords
 from support.answering_model import PROMPT, AnsweringModel
-from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -41,24 +40,12 @@ class CopyingModel(AnsweringModel):
         return {**super()._judge(messages), "summary": "Anna Petrova lost order 48213 twice and gave up."}
 
 
-def judged(caller, prompt_id):
-    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": TALK}, expect=201)
-    wait_until(
-        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == 1,
-        what="the conversation has insights",
-    )
-
-
 def test_names_do_not_reach_the_writer_and_what_it_copies_all_the_same_is_asked_for_again(begin):
     model = CopyingModel()
     caller = begin(model)
     caller.settings(**SMALL)
     prompt_id = caller.prompt()
-    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": TALK}, expect=201)
-    wait_until(
-        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == 1,
-        what="the conversation has insights",
-    )
+    caller.log(prompt_id, [TALK])
 
     def optimized():
         made = caller.start(prompt_id, mode="exploratory", variantCount=2)
@@ -82,18 +69,3 @@ def test_names_do_not_reach_the_writer_and_what_it_copies_all_the_same_is_asked_
     (note,) = [one for one in warnings if "could be tested" in one]
     assert "Only 1 of 2 variants could be tested" in note
     assert "5 or more words in a row from logged conversations" in note
-
-
-def test_a_rehearsal_keeps_out_what_was_said_too(begin):
-    caller = begin(None)
-    caller.settings(**SMALL)
-    prompt_id = caller.prompt()
-    talk = f"{TALK}\nUser: Notice how the person feels. Say so plainly and offer the nearest thing that is."
-    caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": talk}, expect=201)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=5)
-    found = caller.ended(made["id"])
-    assert found["status"] == "completed", found["failure"]
-    words = LoggedWords([PROMPT, "Find parcels"], [talk])
-    texts = [one["content"] for one in caller.variants(made["id"])]
-    assert len(texts) >= 2
-    assert all(words.repeated(text).problems() == [] for text in texts)

@@ -41,19 +41,13 @@ def log(caller, prompt_id, count, *, what, solved, at):
     passes, which decides how many logged scenarios are left for the regression test.
     """
     answer = "It is solved: tomorrow." if solved else "I cannot say."
+    contents = []
     for number in range(count):
         moment = (at + timedelta(seconds=number)).isoformat()
         said = (("user", f"{what} parcel {number} is late"), ("assistant", answer))
         messages = [{"role": role, "content": text, "timestamp": moment} for role, text in said]
-        body = {"promptId": prompt_id, "content": json.dumps({"messages": messages})}
-        caller.ask("POST", "/conversations", body, expect=201)
-
-    def waiting():
-        page = caller.ask("GET", "/conversations", promptId=prompt_id, hasInsights="false", limit=1)
-        return page["pagination"]["total"]
-
-    # What is asserted of production depends on how many of them a look finds.
-    wait_until(lambda: waiting() == 0, what="all of them are judged", seconds=120)
+        contents.append(json.dumps({"messages": messages}))
+    caller.log(prompt_id, contents)
 
 
 def deployment(caller, optimization_id):

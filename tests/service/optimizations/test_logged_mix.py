@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import pytest
 
-import promptlift
-from promptlift import plots
-from promptlift.schema.optimizations import Optimization
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
-from promptlift.widgets.review.reading import read_review
-from promptlift.widgets.review.variants import make_cards
 from support.answering_model import AnsweringModel, share
 from support.optimizing_caller import calling
-from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -33,22 +26,11 @@ class HelpsWithFailures(AnsweringModel):
         return "It is solved: tomorrow." if share(opening) < rate else "I cannot say."
 
 
-def log(caller, prompt_id):
-    """Log conversations of which 15 % failed, and wait until they are judged."""
-    for number in range(FAILED + OTHERS):
-        failed = number < FAILED
-        said = "I cannot say." if failed else "It is solved: tomorrow."
-        opening = f"My parcel {number} is {'lost' if failed else 'late'}"
-        content = {"messages": [{"role": "user", "content": opening}, {"role": "assistant", "content": said}]}
-        caller.ask(
-            "POST", "/conversations", {"promptId": prompt_id, "content": json.dumps(content)}, expect=201
-        )
-
-    def waiting():
-        page = caller.ask("GET", "/conversations", promptId=prompt_id, hasInsights="false", limit=1)
-        return page["pagination"]["total"]
-
-    wait_until(lambda: waiting() == 0, what="all of them are judged", seconds=120)
+def content(number):
+    """A conversation of a log of which 15 % failed."""
+    failed = number < FAILED
+    said = "I cannot say." if failed else "It is solved: tomorrow."
+    return f"User: My parcel {number} is {'lost' if failed else 'late'}\nAssistant: {said}"
 
 
 def by_hand(simulations, stage, arm, **looks):
@@ -76,7 +58,7 @@ def won(tmp_path_factory):
     with calling(HelpsWithFailures(), tmp_path_factory.mktemp("logged")) as caller:
         caller.settings(maxTurns=1, confidenceMode="low")
         prompt_id = caller.prompt()
-        log(caller, prompt_id)
+        caller.log(prompt_id, map(content, range(FAILED + OTHERS)))
         made = caller.start(prompt_id, mode="exploratory", variantCount=1, search="off")
         yield caller, caller.ended(made["id"])
 
@@ -104,43 +86,3 @@ def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(won):
     assert 0 < mix["liftExpected"] < results["liftExpected"]
     (variant,) = [one for one in caller.variants(found["id"]) if not one["isOriginal"]]
     assert variant["loggedMix"] == mix
-
-
-def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
-    caller, found = won
-    mix, results = found["results"]["loggedMix"], found["results"]
-    logged, tested = (f"{value:+.1f}" for value in (mix["lift"], results["lift"]))
-    with promptlift.connect(base_url=caller.service.base_url, api_key=caller.service.key) as lift:
-        table = lift.variants(found["id"])
-        row = table[~table["is_original"]].iloc[0]
-        assert (row["lift"], row["lift_logged"]) == pytest.approx((results["lift"], mix["lift"]))
-        rates = row["task_completion"], row["original_task_completion"]
-        assert 100 * (rates[0] / rates[1] - 1) == pytest.approx(row["lift"])
-        rates = row["task_completion_logged"], row["original_task_completion_logged"]
-        assert 100 * (rates[0] / rates[1] - 1) == pytest.approx(row["lift_logged"])
-        assert bool(row["logged_is_headline"])
-        optimizations = lift.optimizations(prompt_id=found["promptId"])
-        assert optimizations["lift_logged"].iloc[0] == pytest.approx(mix["lift"])
-        weights = lift.optimizations[found["id"]].simulations()["scenario_weight"]
-        assert set(weights) == {1.0, 3.0}
-
-        ax = plots.variant_lift(table, title="auto")
-        said = " ".join(text.get_text() for text in ax.figure.findobj(lambda one: hasattr(one, "get_text")))
-        assert f"logged mix {logged} %" in said
-        assert f"tested mix {tested}" in said
-        assert "on the logged mix" in said
-        assert "Cross: on the tested mix" in said
-        places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in ("o", "x")]
-        assert places == pytest.approx([mix["lift"], results["lift"]])
-
-        _, card = make_cards(read_review(lift, found["id"]))
-        assert card.row["lift"] == mix["lift"]
-        assert f"lift {logged} % on the mix of the logged conversations" in card.effect
-        assert f"{tested} % on the tested mix" in card.effect
-        assert ("failed conversations, logged mix", "15.0 %") in card.facts
-        promptlift.report.write(lift, found["promptId"], tmp_path / "report.md")
-    report = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert "Lift, logged mix" in report
-    assert "Lift, tested mix" in report
-    sentence = Optimization.model_validate(found).sentence
-    assert "on the mix of the logged conversations (on the tested mix" in sentence

@@ -8,10 +8,7 @@ import time
 import pytest
 
 from promptlift.service.optimizations.logged_words import LoggedWords
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.simulations.tasks import PromptText
-from support.data_blocks import read_records
-from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
 PROMPT = PromptText(
     "You are the support of Parcel Star. Always ask for the parcel number before you do anything. "
@@ -108,42 +105,3 @@ def test_no_text_costs_much_time():
         words.masked(text)
     # Milliseconds each; what grows with the square of the length would take minutes.
     assert time.process_time() - begun < 30
-
-
-def answer(*texts):
-    written = [{"name": f"Version {n}", "content": text, "rationale": ""} for n, text in enumerate(texts)]
-    return json.dumps({"variants": written})
-
-
-def write(tasks, count=1):
-    owner = {"prompt": PROMPT, "intent": None, "failures": (), "general": {}}
-    return write_variants(tasks, **owner, count=count, seed=5, said=said())
-
-
-GOOD = PROMPT.content + "\nName the next step in each reply."
-COPIED = PROMPT.content + "\nThen look into the warehouse log for Petrova."
-
-
-def test_a_variant_with_a_customers_words_is_asked_for_again_with_the_reason_and_its_draft():
-    model = ScriptedModel(in_turn(answer(COPIED), answer(GOOD)))
-    written = write(model_tasks(model))
-    assert [variant.content for variant in written.variants] == [GOOD]
-    again = model.asked[1]
-    records = {record["kind"]: record for record in read_records(again.messages)}
-    (reason,) = records["rejected"]["reasons"]
-    assert "from logged conversations" in reason
-    assert "“look into the warehouse log”" in reason
-    assert "Petrova" in reason
-    assert records["draft"]["content"] == COPIED
-    assert records["draft"]["words"] == ["look into the warehouse log", "Petrova"]
-    assert "put its words from logged conversations otherwise" in again.last
-
-
-def test_a_writer_that_does_not_let_go_gets_no_variant_into_the_test():
-    model = ScriptedModel(in_turn(answer(COPIED)))
-    with pytest.raises(VariantsFailed, match="occur only in logged conversations"):
-        write(model_tasks(model))
-    assert len(model.asked) == ROUNDS
-    written = write(model_tasks(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED)))), 2)
-    assert [variant.content for variant in written.variants] == [GOOD]
-    assert "warehouse" in written.problems[0]

@@ -89,23 +89,6 @@ def test_every_ending_has_exactly_the_fields_of_the_agreement(end):
         assert (sent["pairs"]["n"], sent["lift"], sent["variantsTested"]) == (0, None, 1)
 
 
-def test_a_winner_is_named_while_its_lift_is_still_verified():
-    run = Experiment(1, seed=1)
-    play(run, only_variants, passes=1)
-    sent = as_sent(play(run, lambda cell, arm: arm == 1 or cell % 2 > 0, passes=2), ended=False)
-    assert differences(sent, RESULTS_MEASURED) == []
-    assert (sent["winningVariantId"], sent["reason"], sent["progress"]["stage"]) == (
-        "var_1",
-        "threshold",
-        "verify",
-    )
-    # Cells 15 to 44: the original completes those with an odd number.
-    assert sent["verifiedPairs"] == {"n": 30, "n11": 15, "n10": 15, "n01": 0, "n00": 0, "dropped": 0}
-    assert (sent["liftVerified"], sent["liftPointsVerified"]) == (pytest.approx(100.0), pytest.approx(50.0))
-    assert sent["liftPointsVerifiedLow"] < 50 < sent["liftPointsVerifiedHigh"]
-    assert (sent["verifiedBy"], sent["pairs"]["n"]) == ("verification", 15)
-
-
 def test_only_the_winner_has_a_verified_lift():
     verdict = play(Experiment(2, seed=3), lambda cell, arm: arm == 2 or cell % 3 == 0)
     told, sent = figures(verdict), as_sent(verdict, ended=True)

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from support.answering_model import AnsweringModel
-from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -34,12 +33,7 @@ def test_tools_are_simulated_unless_the_request_or_the_settings_switch_them_off(
     caller = begin(Tooled())
     caller.settings(maxTurns=1, personaCount=2, scenariosPerSimulation=2, maxIterations=1)
     prompt_id = caller.prompt()
-    body = {"promptId": prompt_id, "content": json.dumps({"messages": TALK})}
-    caller.ask("POST", "/conversations", body, expect=201)
-    wait_until(
-        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == 1,
-        what="it is judged",
-    )
+    caller.log(prompt_id, [json.dumps({"messages": TALK})])
 
     def said(**wanted):
         """The messages of each conversation after its opening."""

@@ -73,21 +73,6 @@ def test_what_is_known_is_told_as_data():
     assert ORIGINAL not in request.system
 
 
-def test_every_variant_has_its_own_strategy():
-    for seed in range(20):
-        chosen = choose_strategies(5, prompt=PROMPT, has_failures=True, has_intent=True, seed=seed)
-        assert len({one.name for one in chosen}) == 5
-        assert [one.name for one in chosen[:2]] == ["The owner's intent", "Against the failures"]
-        assert chosen == choose_strategies(5, prompt=PROMPT, has_failures=True, has_intent=True, seed=seed)
-    first = {
-        choose_strategies(1, prompt=PROMPT, has_failures=False, has_intent=False, seed=seed)[0].name
-        for seed in range(60)
-    }
-    assert {one.name for one in STRATEGIES} <= first
-    short = choose_strategies(7, prompt=PromptText("Be kind."), has_failures=False, has_intent=False, seed=1)
-    assert "Short and sharp" not in {one.name for one in short}
-
-
 def test_wrong_variants_are_asked_for_again_with_the_reasons():
     model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(), answer(FIRST)))
     written = write(model)

@@ -9,7 +9,6 @@ import pytest
 from support.answering_model import AnsweringModel, share
 from support.data_blocks import read_records
 from support.searching import SMALL
-from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -60,13 +59,8 @@ class LearnsFromWhatWasMissed(AnsweringModel):
 def searched(caller, **goal):
     """Log failures, optimize, and give the candidates that talked."""
     prompt_id = caller.prompt()
-    for at in range(LOGGED):
-        turns = [("user", f"My parcel {at} is late."), ("assistant", "I cannot say.")]
-        content = json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]})
-        caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": content}, expect=201)
-    wait_until(
-        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == LOGGED,
-        what="all conversations have insights",
+    caller.log(
+        prompt_id, [f"User: My parcel {at} is late.\nAssistant: I cannot say." for at in range(LOGGED)]
     )
     body = {"intent": {"targetImprovements": [TARGET]}, "mode": "exploratory", "variantCount": 2, **goal}
     found = caller.ended(caller.start(prompt_id, **body)["id"], seconds=120)

@@ -9,7 +9,6 @@ import pytest
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
 from promptlift.schema.search import CIRCULAR
-from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.stats import smallest_findable_points
 from support.optimizing_caller import calling
 from support.searching import SMALL, world_prompt
@@ -188,17 +187,3 @@ def test_a_budget_without_room_for_a_generation_and_a_confirmation_is_said(incap
     warnings = written_at_once(caller, model, prompt_id, search="on")
     assert any("The budget pays for no generation" in one for one in warnings)
     assert model.asked["reflection"] == 0
-
-
-def test_no_candidate_repeats_what_customers_said(begin):
-    world = draw_world("copy-trap", 3)
-    caller = begin(WorldModel(world))
-    caller.settings(**SMALL, verificationPasses=0)
-    found = caller.ended(caller.start(world_prompt(caller, world), mode="exploratory", variantCount=3)["id"])
-    assert found["status"] == "completed", found["failure"]
-    assert found["searchPlan"]["verification"] == {"planned": 0, "spent": 0}
-    talks = ["\n".join(f"{role}: {text}" for role, text in one.messages) for one in world.log]
-    said = LoggedWords([world.seed_prompt], talks)
-    variants = caller.variants(found["id"])
-    assert len(variants) > 1
-    assert [said.repeated(one["content"]).problems() for one in variants] == [[] for _ in variants]
