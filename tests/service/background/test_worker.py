@@ -12,7 +12,6 @@ from promptlift.service.background import worker as worker_module
 from promptlift.service.background.kind import Kind, SingletonJob
 from promptlift.service.background.runs import Runs
 from promptlift.service.background.worker import Worker
-from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import leases, optimizations
 from promptlift.service.store import runs as rows
 from promptlift.service.store.leases import Leases, Wait, announce
@@ -42,17 +41,14 @@ class Recorder(Runs):
 
     name = "test"
 
-    def __init__(self, carry, *, no_calls: PromptliftError | None = None, at_a_time=5) -> None:
+    def __init__(self, carry, *, at_a_time=5) -> None:
         super().__init__(optimizations.LEASES, None, worker="")
         self.threads = at_a_time
         self.carry = carry
-        self.no_calls = no_calls
         self.worked: list[str] = []
         self.failed: list[tuple[str, str]] = []
 
     def open(self, row_id):
-        if self.no_calls is not None:
-            raise self.no_calls
         return OneRun(self, row_id)
 
     def fail(self, row_id, reason):
@@ -158,15 +154,6 @@ def test_an_error_ends_the_row_with_its_reason(world, runs):
     }
 
 
-def test_a_row_that_cannot_be_begun_is_ended(world, runs):
-    row_id = running(world)
-    kind = Recorder(lambda _: None, no_calls=PromptliftError("No endpoint."))
-    runs(kind)
-    wait_until(lambda: kind.failed, what="it failed")
-    assert kind.failed[0] == (row_id, "No endpoint.")
-    assert kind.worked == []
-
-
 @pytest.mark.slow
 def test_a_database_that_is_away_ends_nothing(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.5)
@@ -179,22 +166,6 @@ def test_a_database_that_is_away_ends_nothing(world, runs, monkeypatch):
     runs(kind)
     wait_until(lambda: len(kind.worked) >= 2, what="it was tried again")
     assert lease(world, row_id).status == "running"
-    assert kind.failed == []
-
-
-def test_calls_of_a_row_that_was_taken_away_are_cancelled(world, runs):
-    def work(calls):
-        assert calls.cancelled.wait(20)
-        cancelled.append(True)
-        raise Cancelled
-
-    cancelled = []
-    row_id = running(world)
-    kind = Recorder(work)
-    runs(kind)
-    wait_until(lambda: kind.worked, what="it was taken up")
-    end(world, row_id)
-    wait_until(lambda: cancelled, what="its calls were cancelled")
     assert kind.failed == []
 
 
@@ -236,14 +207,6 @@ class Batches(Kind):
         self.do(ids)
         for row_id in ids:
             end(self.world, row_id)
-
-
-def test_a_kind_works_on_its_rows_in_chunks(world, runs):
-    ids = [running(world) for _ in range(5)]
-    kind = Batches(world)
-    runs(kind)
-    wait_until(lambda: sum(map(len, kind.worked)) == len(ids), what="all were worked on")
-    assert sorted(kind.worked) == sorted([ids[:2], ids[2:4], ids[4:]])
 
 
 @pytest.mark.slow

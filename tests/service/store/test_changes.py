@@ -5,16 +5,13 @@ from __future__ import annotations
 import random
 import threading
 from contextlib import ExitStack
-from itertools import product
 
 import pytest
 from sqlalchemy import select
-from sqlalchemy import update as sql_update
 
 from promptlift.service import clock
 from promptlift.service.store import changes, conversation_updates, conversations
 from promptlift.service.store.tables import conversations as table
-from service.store.test_conversation_counts import fill_and_analyze, plan_of
 from support.asking import query_of
 
 
@@ -105,18 +102,3 @@ def test_readers_between_any_transactions_see_every_change(filled):
     look()
     with filled.database.read() as connection:
         assert copy == dict(connection.execute(select(table.c.id, table.c.title)).all()), seed
-
-
-def test_what_is_new_is_found_in_the_index_of_its_time(filled):
-    if not filled.database.is_sqlite:
-        fill_and_analyze(filled)
-        with filled.database.write() as connection:
-            connection.execute(sql_update(table).values(updated_at=table.c.seq))
-            connection.exec_driver_sql("ANALYZE conversations")
-    values = {"account": filled.account, "prompt": "prm_1", "status": "completed", "since": 20_980}
-    for of_prompt, of_status, counted in product((False, True), repeat=3):
-        statement = conversations._updated(
-            of_prompt=of_prompt, of_status=of_status, of_insights=False, counted=counted
-        )
-        plan = plan_of(filled.database, statement, {**values, "limit": 9, "offset": 0})
-        assert "ix_conversations_account_id_updated_at" in "\n".join(plan)

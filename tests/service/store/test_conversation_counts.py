@@ -7,7 +7,6 @@ import random
 import statistics
 import threading
 from collections import Counter
-from itertools import product
 
 import pytest
 from sqlalchemy import select, update
@@ -23,7 +22,6 @@ from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
 from support.asking import query_of
 from support.conversation_recount import STATUSES, assert_counts_are_a_recount, state
-from support.databases import sqlite_only
 
 from .conftest import NOW, Filled
 
@@ -328,55 +326,3 @@ def test_writers_at_once_count_everything_and_never_wait_in_a_circle(filled):
     assert failures == []
     assert len(state(filled.database)) == 6 * 6 * 4
     assert_counts_are_a_recount(filled.database)
-
-
-def plan_of(database, statement, values):
-    """What the database says it will do, line by line."""
-    compiled = statement.compile(dialect=database._writer.dialect)
-    params = compiled.construct_params(values)
-    with database.read() as connection:
-        if database.is_sqlite:
-            given = tuple(params[name] for name in compiled.positiontup)
-            said = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", given)
-        else:
-            said = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, TIMING OFF) {compiled}", params)
-        return [str(row[-1]).strip() for row in said]
-
-
-def fill_and_analyze(filled):
-    """Enough conversations, most of them alike, for PostgreSQL to use an index."""
-    filled.add_prompt("prm_2")
-    filled.add_conversations("a")
-    given = {
-        "seq": "number",
-        "id": "'c' || number",
-        "prompt_id": "CASE WHEN number % 10 = 0 THEN 'prm_2' ELSE 'prm_1' END",
-        "status": "CASE WHEN number % 9 = 0 THEN 'abandoned' ELSE 'completed' END",
-        "has_insights": "number % 8 > 0",
-    }
-    columns = [column.name for column in table.c]
-    values = ", ".join(given.get(name, name) for name in columns)
-    with filled.database.write() as connection:
-        connection.exec_driver_sql(
-            f"INSERT INTO conversations ({', '.join(columns)}) SELECT {values.replace('%', '%%')} "
-            "FROM conversations, generate_series(1000, 21000) AS number"
-        )
-        connection.exec_driver_sql("ANALYZE conversations")
-
-
-@sqlite_only
-def test_a_page_is_a_range_of_an_index_without_a_sort(filled):
-    values = {"account": filled.account, "prompt": "prm_1", "status": "completed", "has_insights": True}
-    values |= {"below": 2**40, "limit": 9, "offset": 100}
-    for of_status, of_insights, of_prompt in product((False, True), repeat=3):
-        chosen = conversations._chosen(
-            of_prompt=of_prompt, of_status=of_status, of_insights=of_insights, dialect="sqlite"
-        )
-        plan = plan_of(filled.database, chosen, values)
-        filtered = "_status_has_insights" if of_status or of_insights else ""
-        index = f"ix_conversations_account_id{'_prompt_id' if of_prompt else ''}{filtered}_seq"
-        searches = [line for line in plan if "conversations" in line]
-        assert len(searches) == {(True, False): 2, (False, True): 3}.get((of_status, of_insights), 1)
-        assert all(f"USING COVERING INDEX {index} " in line for line in searches)
-        assert all(line.endswith("seq<?)") for line in searches)
-        assert not any("TEMP B-TREE" in line or "SCAN conversations" in line for line in plan)

@@ -60,20 +60,6 @@ def test_nothing_of_a_job_that_lost_its_claim_is_kept(waiting):
     assert not keep(waiting, "two", "a")
 
 
-@sqlite_only
-def test_what_waits_again_waits_until_then_and_counts_its_tries(waiting):
-    claim(waiting, "one")
-    with waiting.database.write() as connection:
-        judging.put_back(connection, "one", ["a", "b"], after=NOW + 5_000, problem="no answer")
-    assert state(waiting, "a") == ("pending", None, False, 1)
-    assert claim(waiting, "two", now=NOW + 4_999) == []
-    assert claim(waiting, "two", now=NOW + 5_000) == ["a", "b"]
-    with waiting.database.read() as connection:
-        rows = judging.to_judge(connection, ["a", "b"], "two")
-        assert [row.judge_attempts for row in rows] == [1, 1]
-        assert conversations.find(connection, waiting.account, "a").judge_problem == "no answer"
-
-
 def test_asking_again_keeps_the_old_insights_until_the_new_ones_come(waiting):
     claim(waiting, "one")
     keep(waiting, "one", "a")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from promptlift.service.store import leases, optimizations
-from promptlift.service.store.leases import with_work
 from support.databases import migrated
 from support.deployed import World
 
@@ -22,20 +21,6 @@ def ids(world) -> list[str]:
     """Three rows to work on, the oldest first, among others that nobody works on."""
     world.optimization()  # completed, deployed by hand only
     return [world.optimization(status="running", winner=None) for _ in range(3)]
-
-
-def check_each_is_taken_once(database, leases, ids):
-    with database.write() as connection:
-        assert with_work(connection, [leases], now=100)
-        assert leases.claim(connection, "one", limit=2, now=100) == ids[:2]
-        assert leases.claim(connection, "two", limit=5, now=150) == ids[2:]
-        assert not with_work(connection, [leases], now=150)
-        assert leases.held(connection, "one", ids) == set(ids[:2])
-        assert leases.held(connection, "two", ids[:2]) == set()
-
-
-def test_a_row_is_taken_once_and_the_oldest_first(database, ids):
-    check_each_is_taken_once(database, LEASES, ids)
 
 
 def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_others_are_not(database, ids):

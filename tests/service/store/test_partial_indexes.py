@@ -8,12 +8,33 @@ from sqlalchemy import event
 from promptlift.service.store import conversation_updates, events, judging
 from promptlift.service.store.leases import with_work
 from promptlift.service.store.rows import Rows
+from promptlift.service.store.tables import conversations as table
 from service.store.conftest import NOW
-from service.store.test_conversation_counts import fill_and_analyze
 
 WAITING = "ix_conversations_judging"
 TROUBLE = "ix_conversations_account_id_prompt_id_judging"
 SOURCE = "ix_conversations_account_id_prompt_id_source_id"
+
+
+def fill_and_analyze(filled):
+    """Enough conversations, most of them alike, for PostgreSQL to use an index."""
+    filled.add_prompt("prm_2")
+    filled.add_conversations("a")
+    given = {
+        "seq": "number",
+        "id": "'c' || number",
+        "prompt_id": "CASE WHEN number % 10 = 0 THEN 'prm_2' ELSE 'prm_1' END",
+        "status": "CASE WHEN number % 9 = 0 THEN 'abandoned' ELSE 'completed' END",
+        "has_insights": "number % 8 > 0",
+    }
+    columns = [column.name for column in table.c]
+    values = ", ".join(given.get(name, name) for name in columns)
+    with filled.database.write() as connection:
+        connection.exec_driver_sql(
+            f"INSERT INTO conversations ({', '.join(columns)}) SELECT {values.replace('%', '%%')} "
+            "FROM conversations, generate_series(1000, 21000) AS number"
+        )
+        connection.exec_driver_sql("ANALYZE conversations")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import func, select, text
 
 from promptlift.service import clock
-from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
+from promptlift.service.store import conversations, optimizations, prompts, usage
 from promptlift.service.store.rows import Rows
 from support.asking import place, query_of
 from support.databases import sqlite_only
@@ -69,30 +69,6 @@ def test_no_request_is_lost_when_many_are_counted_at_once(filled):
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(count, range(40))) == list(range(1, 41))
-
-
-@sqlite_only
-def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
-    key = "plk_" + "k" * 40
-    with filled.database.write() as connection:
-        accounts.add_key(connection, filled.account, key, name="mine")
-        accounts.add_key(connection, filled.account, key, name="the same again")
-        (row,) = accounts.keys(connection)
-        assert (row.name, row.prefix, row.account_id) == ("mine", key[:8], filled.account)
-        assert key not in str(connection.exec_driver_sql("SELECT * FROM api_keys").all())
-        caller = accounts.find_caller(connection, key)
-        assert caller is not None
-        assert (caller.account_id, caller.limits.name) == (filled.account, "free")
-        assert accounts.find_caller(connection, key + "k") is None
-        accounts.touch_key(connection, caller.key_id)
-        assert accounts.keys(connection)[0].last_used_at is not None
-        assert not accounts.is_revoked(connection, key)
-        for name in (key[:8], row.id, key):
-            assert [meant.id for meant in accounts.valid_keys_named(connection, name)] == [row.id]
-        accounts.revoke(connection, row.id)
-        assert accounts.valid_keys_named(connection, row.id) == []
-        assert accounts.is_revoked(connection, key)
-        assert accounts.find_caller(connection, key) is None
 
 
 def test_a_reader_sees_one_state_for_all_queries_of_an_answer(filled):
