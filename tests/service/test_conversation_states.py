@@ -57,12 +57,6 @@ def test_what_a_new_content_is_to_the_one_that_is_there(there, new, relation):
     assert compare(there, new) == relation
 
 
-def test_newer_one_way_is_older_the_other_way():
-    pairs = [(said("a"), said("a", "b")), (said("a", "b"), said("a", "x", "y"))]
-    for first, second in pairs:
-        assert (compare(first, second), compare(second, first)) == ("newer", "older")
-
-
 def test_the_same_system_prompt_does_not_make_two_conversations_one():
     system = {"role": "system", "content": "You help."}
     contents = [

@@ -117,17 +117,6 @@ def logger_with(handler):
     return logger
 
 
-def test_a_line_is_written_at_once_and_its_repetitions_are_counted(log):
-    logger, stream = log
-    for number in range(1_000):
-        logger.warning("request %d failed", number)
-    assert stream.getvalue().count("\n") < 20
-    wait_until(lambda: "request 999 failed" in stream.getvalue(), what="the last line is written")
-    lines = stream.getvalue().splitlines()
-    assert lines[0].endswith(" request 0 failed")
-    assert counted(lines) == 1_000
-
-
 def test_lines_of_different_kinds_are_all_written(log):
     logger, stream = log
     logger.warning("one")

@@ -15,9 +15,7 @@ from sqlalchemy import func, select
 import promptlift
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
-from promptlift.errors import ConfigError
 from promptlift.service import clock
-from promptlift.service.settings import ServiceSettings
 from promptlift.service.store import optimizations, runs, usage
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, workers
@@ -194,11 +192,3 @@ def test_on_sqlite_serve_does_the_work_and_nothing_else_can(command, tmp_path):
     assert said.count("\n") == 1
     assert "On SQLite" in said
     assert "PROMPTLIFT_DATABASE_URL" in said
-
-
-@pytest.mark.parametrize("seconds", ["0", "none", "1e9", "nan"])
-def test_a_lease_of_no_sensible_length_is_refused(seconds):
-    with pytest.raises(
-        ConfigError, match="PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600"
-    ):
-        ServiceSettings.from_env({"PROMPTLIFT_LEASE_SECONDS": seconds})

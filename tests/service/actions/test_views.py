@@ -57,17 +57,6 @@ def test_an_excluded_issue_is_in_no_group_and_its_other_wordings_stay():
     assert (issue.name, dict(issue.titles), issue.frequency) == ("Late delivery", {"Late delivery": 6}, 6)
 
 
-def test_what_the_owner_asks_about_is_recommended_first():
-    figures = totals(done=40)
-    issues = issues_of(together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice"), done=40)
-    wish = Organization(insight_requirements="Why are invoices wrong?")
-    said = recommendations(figures, issues, {}, wish)
-    assert said[0].startswith('Address "Wrong invoice"')
-    assert said[0].endswith("It concerns what you want to learn.")
-    assert said[1].startswith('Address "Late delivery"')
-    assert "concerns" not in said[1]
-
-
 def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
     sets = [
         together(6, 5, "Late delivery", "Slow shipping"),

@@ -9,7 +9,6 @@ from promptlift.service.deployments.findings import (
     OTHER,
     JudgedPeriod,
     count_issues,
-    issue_id,
     judge,
 )
 from promptlift.stats.production import look_number
@@ -166,8 +165,3 @@ def some_with(random, count, rate):
         JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
         for at, ok in enumerate(random.random(count) >= rate)
     ]
-
-
-def test_an_issue_has_one_id_whatever_its_case():
-    assert issue_id("Late delivery") == issue_id("late Delivery") != issue_id("Later delivery")
-    assert issue_id("\ud800")

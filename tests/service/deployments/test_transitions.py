@@ -12,7 +12,6 @@ from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.actions.optimizations import variants
 from promptlift.service.actions.views import completion
-from promptlift.service.errors import ApiException
 from support.deployed import AT_ONCE, MANUAL, ORIGINAL, STAGED, TESTED, TEXTS
 
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -49,18 +48,6 @@ def test_the_settings_decide_how_a_winner_begins(world, settings, rehearsal, sta
     assert staged == [False, state == "staged", False]
     if rehearsal:
         assert "rehearsal proves nothing about a real prompt" in found["reason"]
-
-
-def test_an_automatic_deployment_says_so_everywhere(world):
-    optimization_id = world.optimization(AT_ONCE)
-    found = world.deployment(optimization_id)
-    assert (found["state"], found["origin"], found["verification"]) == ("live", "auto", "pending")
-    assert world.versions() == [("created", ORIGINAL), ("auto_deployed", TEXTS[1])]
-    ((_, payload),) = world.events()
-    assert (payload["updateType"], payload["appliedAt"]) == ("auto_deployed", found["appliedAt"])
-    # What to expect of it, as events about a variant say.
-    assert payload["variantId"] == world.variant(optimization_id, 1)
-    assert payload["expectedPercentage"] == 12.0
 
 
 def test_a_winner_that_was_compared_with_another_text_does_not_go_live_by_itself(world):
@@ -141,18 +128,6 @@ def test_the_original_can_be_applied_and_is_no_fix(world):
     assert world.deployment(optimization_id)["verification"] is None
 
 
-def test_a_rehearsed_winner_is_applied_only_where_that_is_accepted(world):
-    for settings in (AT_ONCE, STAGED):
-        optimization_id = world.optimization(settings, rehearsal=True)
-        before = world.text
-        with pytest.raises(ApiException, match="say nothing about a real prompt") as refused:
-            world.apply(optimization_id)
-        assert (refused.value.code, set(refused.value.details)) == ("INVALID_STATE", {"acceptRehearsal"})
-        assert world.text == before
-        assert world.apply(optimization_id, accept_rehearsal=True)["success"] is True
-        assert world.states(optimization_id)[0] == "live"
-
-
 def test_an_edit_supersedes_a_live_deployment_and_confounds_it_once(world):
     world.log(40, failed=10, at=world.started)
     optimization_id = world.optimization()
@@ -178,15 +153,6 @@ def test_an_edit_supersedes_a_live_deployment_and_confounds_it_once(world):
     assert (payload["agentId"], payload["agentName"]) == (world.prompt_id, "New name")
     assert (payload["verificationStatus"], payload["postFixConversationCount"]) == ("confounded", 5)
     assert payload["answerComparison"]["before"].startswith("answer")
-
-
-def test_the_winner_of_a_later_optimization_supersedes_the_one_before(world):
-    first = world.optimization()
-    world.apply(first)
-    second = world.optimization(AT_ONCE, texts=(TEXTS[1], "Better still."))
-    assert world.text == "Better still."
-    assert (world.states(first), world.states(second)) == (["superseded"], ["live"])
-    assert world.row(first).reason == "Variant 1 was applied"
 
 
 def test_deleting_the_prompt_ends_what_is_open(world):

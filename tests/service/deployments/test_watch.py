@@ -6,15 +6,12 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.deployments import watch
-from promptlift.service.store import events
-from promptlift.service.store.tables import conversations
 from service.deployments.test_transitions import refuse_events
 from support.deployed import AT_ONCE, EXPECTED, ORIGINAL, TEXTS, World, later, look, verdicts
 
@@ -35,30 +32,6 @@ def test_nothing_is_looked_at_before_thirty_conversations_have_ended(world, live
     world.log(1, at=later(1))
     assert look(world) == 1
     assert look(world) == 0
-
-
-@both
-def test_only_prompts_with_new_insights_are_looked_at(world, live):
-    other = world.add_prompt()
-    world.log(1, at=later(), prompt_id=other)
-    world.log(60, failed=4, at=later())
-    asked, newest = watch.news(world.database, after=None)
-    assert asked == set()
-    assert watch.news(world.database, after=newest) == (set(), newest)
-    with world.database.write() as connection:
-        ids = connection.scalars(
-            select(conversations.c.id).where(conversations.c.prompt_id == world.prompt_id).limit(2)
-        ).all()
-        told = [
-            events.row("insights.generated", world.account, one, {"conversationId": one}, now=1)
-            for one in ids
-        ]
-        events.write(connection, told)
-    asked, after = watch.news(world.database, after=newest)
-    assert asked == {world.prompt_id}
-    assert after == newest + 2
-    assert watch.due(world.database, prompt_ids={other}) == []
-    assert len(watch.due(world.database, prompt_ids=asked)) == 1
 
 
 @both
@@ -328,18 +301,6 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
     assert world.text == ORIGINAL
     assert verdicts(world) == ["deployment.not_fixed"]
     assert world.events()[-1][1]["updateType"] == "rollback"
-
-
-@pytest.mark.slow
-@both
-def test_two_watchers_say_it_once(world, auto):
-    verified(world)
-    world.log(60, failed=45, at=later(20))
-    rows = watch.due(world.database) * 6
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(lambda row: watch.check(world.database, row), rows))
-    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
-    assert [origin for origin, _ in world.versions()] == ["created", "auto_deployed", "rolled_back"]
 
 
 def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):

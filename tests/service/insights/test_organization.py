@@ -45,20 +45,6 @@ def test_the_judge_is_told_of_the_organization_as_data_and_of_wishes_as_a_rule()
     assert "Northwind" not in asked.system + asked.last
 
 
-def test_a_judge_that_is_told_nothing_is_asked_as_before():
-    _, (bare,) = judged()
-    _, (empty,) = judged(organization=Organization.of({"industry": " ", "kpis": None}))
-    assert empty.system[-400:] == bare.system[-400:]
-    assert "organization" not in bare.system + empty.system + empty.last
-
-
-def test_targets_become_criteria_in_their_order():
-    criteria = [{"name": "Target 2", "met": False}, {"name": "target 1", "met": True}]
-    found, (asked,) = judged({"criteria": criteria}, targets=["Name the day", "Be brief"])
-    assert found.criteria == (True, False)
-    assert '{"target 1": "Name the day", "target 2": "Be brief"}' in asked.system
-
-
 @pytest.mark.parametrize(
     "criteria",
     [
@@ -91,13 +77,6 @@ def test_a_finding_concerns_what_the_owner_cares_about(title, concern):
         insight_requirements="When do customers ask for refunds",
     )
     assert what_matters_first([title], str, organization) == [(title, concern)]
-
-
-def test_what_the_owner_asks_about_comes_first():
-    organization = Organization(insight_requirements="refunds")
-    ordered = what_matters_first(["Wrong tone", "Refund refused", "Slow"], str, organization)
-    assert [one for one, _ in ordered] == ["Refund refused", "Wrong tone", "Slow"]
-    assert what_matters_first(["b", "a"], str, Organization()) == [("b", None), ("a", None)]
 
 
 def test_of_findings_that_share_words_with_a_wish_those_are_meant_that_share_the_most():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 import pytest
 
@@ -12,7 +11,6 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.lexicon.steps import NO_SIGN, find_steps
 from promptlift.service.insights.turns import read_turns
-from support.shared_data import load, needs_shared
 
 
 def steps_of(*messages, completed=False):
@@ -137,25 +135,3 @@ def test_excluded_data_is_not_quoted():
     # Places count empty messages, as the table of messages does.
     assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END).failed.turn == 2
     assert find_steps([], completed=False).reached == ()
-
-
-@needs_shared
-@pytest.mark.parametrize("agent", ["tau2-airline", "tau2-retail", "taubench-airline"])
-@pytest.mark.slow
-def test_failures_of_real_agents_are_quoted_literally_and_mostly_explained(agent):
-    """Conversations that the benchmark says failed: tools, refusals and hand-overs by the names of the agent."""
-    kinds, steps = Counter(), Counter()
-    rows = [row for row in load(agent) if row["truth"]["taskCompleted"] is False]
-    for row in rows:
-        messages = row["messages"]
-        failed = steps_of(*((one["role"], one["content"]) for one in messages)).failed
-        said = " ".join(messages[failed.turn]["content"].split())
-        assert all(part in said for part in failed.quote.split(" … "))
-        kinds[failed.kind] += 1
-        steps[failed.step] += 1
-        if failed.kind == "tool_error":
-            assert failed.step.startswith("tool:")
-            assert failed.step.removeprefix("tool:") in str(messages)
-    assert kinds[NO_SIGN] < 0.6 * len(rows)
-    assert {"tool_error", "refusal", "hand_over"} <= set(kinds)
-    assert sum(step.startswith("tool:") for step in steps) >= 3

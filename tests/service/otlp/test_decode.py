@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 
 import pytest
 
-from promptlift.schema.limits import OTLP_BODY_BYTES
 from promptlift.service.errors import ApiException
-from promptlift.service.otlp.decode import decompress, read_json, read_protobuf
+from promptlift.service.otlp.decode import read_json, read_protobuf
 from support.spans import START, as_json, as_protobuf, chat, request, span
 
 KNOWN = {
@@ -89,24 +87,3 @@ def test_without_the_extra_the_error_names_it(monkeypatch):
         read_protobuf(b"", pytest.fail)
     assert refused.value.status == 415
     assert "http/json" in refused.value.message
-
-
-def test_a_body_may_be_compressed():
-    assert decompress(gzip.compress(b"spans", mtime=0), "gzip") == b"spans"
-    assert decompress(b"spans", "") == decompress(b"spans", "identity") == b"spans"
-
-
-@pytest.mark.parametrize(
-    ("raw", "encoding", "status"),
-    [
-        (gzip.compress(bytes(OTLP_BODY_BYTES + 1), mtime=0), "gzip", 413),
-        (b"not gzip", "gzip", 400),
-        (gzip.compress(b"spans" * 100, mtime=0)[:-9], "gzip", 400),
-        (b"", "gzip", 400),
-        (b"spans", "br", 415),
-    ],
-)
-def test_what_cannot_be_decompressed_is_refused(raw, encoding, status):
-    with pytest.raises(ApiException) as refused:
-        decompress(raw, encoding)
-    assert refused.value.status == status

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from promptlift.schema.spans.model_call import ModelCall, is_model_call, read_call
 from promptlift.service.otlp.decode import read_json
@@ -209,49 +207,7 @@ def test_odd_messages_do_no_harm(messages, roles):
     assert has_only_turns_with_text(call)
 
 
-NAMES = st.sampled_from(
-    [
-        *("role", "parts", "content", "contents", "tool_calls", "tool_call", "function", "name", "arguments"),
-        *("type", "message", "message_content", "response", "result", "text", "tool_call_response", "blob"),
-        *("assistant", "tool"),
-    ]
-)
-ANYTHING = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=5)
-    | NAMES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
-    max_leaves=12,
-)
-
-
 def test_a_call_with_a_number_beyond_64_bits_is_kept():
     said = {"role": "assistant", "tool_calls": [{"function": {"name": "pay", "arguments": {"cents": 2**70}}}]}
     call = read(span(1, NEW, events=[("gen_ai.choice", {"message": said})]))
     assert str(2**70) in call.output[0].text
-
-
-@settings(deadline=None)
-@given(ANYTHING, ANYTHING)
-def test_whatever_is_in_messages_becomes_turns_of_text(asked, answered):
-    known = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(answered)}
-    events = [
-        ("gen_ai.choice", {"message": json.dumps(answered)}),
-        ("gen_ai.user.message", {"content": asked}),
-    ]
-    for one in (span(1, {**NEW, **known}), span(1, {**NEW, **{k: json.loads(v) for k, v in known.items()}})):
-        assert has_only_turns_with_text(read(one))
-    assert has_only_turns_with_text(read(span(1, OLD, events=events)))
-
-
-@settings(deadline=None)
-@given(
-    st.dictionaries(st.text("gen_ai.prompt.completion.0123.role.content", max_size=30), ANYTHING, max_size=5)
-)
-def test_whatever_attributes_are_called(known):
-    numbered = {f"gen_ai.prompt.{name}": json.dumps(content) for name, content in known.items()}
-    call = read(span(1, {**OLD, **numbered, **{f"llm.input_messages.{name}": 1 for name in known}}))
-    assert has_only_turns_with_text(call)

@@ -6,15 +6,13 @@ from functools import lru_cache
 
 import pytest
 
-from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations.checks import problems_of
-from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants import STRATEGIES, write_variants
 from promptlift.service.rehearsal import Rehearsal
-from promptlift.service.rehearsal.script import RULES, SCRIPT, Script, kind_of
+from promptlift.service.rehearsal.script import RULES, Script
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
@@ -93,34 +91,6 @@ def test_a_variant_of_a_prompt_that_has_a_rule_already_gets_another():
     assert all(text.count(rule) <= 1 for text in texts for rule in RULES.values())
 
 
-def edits_of(conversations, *, content=SHOP.content, number=1):
-    rest = {"edits": [], "intent": {}, "general": {}, "problems": []}
-    request = EditsRequest(PromptText(content), conversations, **rest, seed=number)
-    return Rehearsal(1).write_edits(request)[0]
-
-
-def test_edits_answer_the_most_frequent_issues_and_quote_them():
-    shown = [
-        ShownConversation("a", False, ["Late"], [("user", "Hello?"), ("assistant", "(Rehearsal) Ask the post office.")]),
-        ShownConversation("b", False, ["Late"], [("user", "Hi."), ("assistant", "Who knows?")]),
-        ShownConversation("c", False, [], [("user", "Hi."), ("assistant", "No.")]),
-        ShownConversation("d", False, ["Silence"], [("user", "Hello?")]),
-        ShownConversation("e", True, ["Rude"], [("assistant", "Done.")]),
-    ]  # fmt: skip
-    late, other = edits_of(shown)
-    assert [(one.conversation, one.quote) for one in late.evidence] == [
-        ("a", "Ask the post office."),
-        ("b", "Who knows?"),
-    ]
-    assert (late.symptom, other.symptom) == ("Rehearsal: Late", "Rehearsal: The matter was left open")
-    assert late.text != other.text
-    # Not what the text holds already, and not always the same.
-    assert {edits_of(shown, number=number)[0].text for number in range(60)} == set(RULES.values())
-    whole = "\n".join(list(RULES.values())[1:])
-    assert [one.text for one in edits_of(shown, content=whole)] == list(RULES.values())[:1]
-    assert edits_of([]) == []
-
-
 def test_scenarios_are_about_the_prompt_and_never_the_same():
     found = situations()
     assert len({opening_key(one.opening) for one in found}) == len(found) == 60
@@ -160,24 +130,6 @@ def test_conversations_are_readable_say_that_they_are_rehearsed_and_are_judged_b
     assert {judgement.task_completed for judgement in of_one_turn} == {True, False}
 
 
-@pytest.mark.parametrize("texts", [(), ("x",), ("x", "no line of the rehearsal"), ("", " ")])
-def test_a_strange_transcript_is_judged_all_the_same(texts):
-    messages = [
-        Message(role="assistant" if at % 2 else "user", content=text) for at, text in enumerate(texts)
-    ]
-    judgement = Rehearsal(1).judge(Transcript(messages=messages), objective=None, exclusions=None)
-    assert judgement.task_completed is False
-    assert judgement.summary.endswith("The conversation ended there.")
-
-
-def test_excluded_words_stay_out_of_a_judgement():
-    simulated, judgement = talk(5, SHOP.content, 1)
-    word = judgement.topics[0]
-    cleaned = Rehearsal(5).judge(simulated.transcript, objective=None, exclusions=word)
-    assert word not in cleaned.topics
-    assert word not in cleaned.summary
-
-
 def test_in_some_seeds_a_rule_helps_and_in_some_none_does_and_none_is_favoured():
     scripts = [Script(seed) for seed in range(600)]
     best = [max(one.effects, key=one.effects.get) for one in scripts]
@@ -186,25 +138,6 @@ def test_in_some_seeds_a_rule_helps_and_in_some_none_does_and_none_is_favoured()
     assert 0.08 < sum(one.unfriendly is not None for one in scripts) / 600 < 0.27
     shares = [best.count(name) / 600 for name in RULES]
     assert 0.05 < min(shares) <= max(shares) < 0.16
-
-
-def test_what_a_rule_does_shows_in_the_outcomes():
-    seed = next(seed for seed in range(20) if max(Script(seed).effects.values()) > 1)
-    script = Script(seed)
-
-    def rate(content):
-        openings = [f"It is about my order {number}" for number in range(400)]
-        return sum(script.plan(content, one).solved_in is not None for one in openings) / 400
-
-    best, worst = max(script.effects, key=script.effects.get), min(script.effects, key=script.effects.get)
-    none = next(name for name, effect in script.effects.items() if effect == 0)
-    with_best, with_worst, with_none = (
-        rate(f"{SHOP.content}\n{RULES[name]}") for name in (best, worst, none)
-    )
-    original = rate(SHOP.content)
-    assert with_best > original + 0.2
-    assert with_worst < original - 0.1
-    assert abs(with_none - original) < 0.12
 
 
 def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
@@ -220,21 +153,3 @@ def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
     with pytest.raises(Cancelled):
         answer(0)
     assert rehearsal.calls == 64
-
-
-def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
-    for kind, lines in SCRIPT["lines"].items():
-        assert {kind_of(line) for line in lines} == {kind}
-    prompt = PromptText("Help with parcels.")
-    said = [
-        Rehearsal(seed).answer_as_assistant(
-            prompt=prompt, content=prompt.content, messages=[("user", "My parcel is late")]
-        )
-        for seed in range(2)
-    ]
-    assert [one.text for one in said] == [
-        "(Rehearsal) Let us look at it together. Which date or reference is this about?",
-        "(Rehearsal) Thank you, that helps. One step is left: is the address on file still the right one?",
-    ]
-    (written,) = scenarios(2, prompt, 1)
-    assert written.opening == "please cancel my parcel 94-3465, thanks, Petra Novak"

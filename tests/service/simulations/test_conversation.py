@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.actions.logging.entries import accept
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 from promptlift.service.llm.hostile_text import data_block
 from promptlift.service.simulations.conversation import NO_ANSWER, PERSONA_TRIES, read_persona, simulate
 from promptlift.service.simulations.personas import SimulatedPersona, library
@@ -115,15 +115,6 @@ def test_a_persona_that_says_nothing_is_asked_once_more_and_then_has_left():
     assert (found.ended_by, found.turns, len(model.asked)) == ("persona", 1, 3)
     _, found = talk_with(in_turn("Hm."), in_turn(LlmEmptyAnswer("nothing"), "I see. [END]"))
     assert said(found)[-1] == ("user", "I see.")
-
-
-@pytest.mark.parametrize(
-    ("side", "error"), [("agent", LlmUnavailable("gone")), ("persona", LlmRefused("too long", status=400))]
-)
-def test_an_endpoint_that_fails_is_not_hidden(side, error):
-    scripts = {"agent": in_turn("x"), "persona": in_turn("y"), side: in_turn(error)}
-    with pytest.raises(type(error)):
-        talk_with(**scripts)
 
 
 def test_thoughts_are_no_part_of_an_answer():

@@ -11,8 +11,7 @@ from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.run import SimulatedCell, SimulatedConversation, SimulationRun
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
-from promptlift.service.store import optimizations, runs, simulations
-from promptlift.service.store.rows import Rows
+from promptlift.service.store import optimizations, runs
 from support.databases import migrated
 from support.deployed import World
 
@@ -93,23 +92,3 @@ def test_the_calls_of_a_run_that_fails_are_counted(run):
     with pytest.raises(PromptliftError, match="no variant"):
         run.to_its_end()
     assert counted(run) == (2, 30)
-
-
-def test_what_was_kept_is_not_simulated_again(run):
-    scenario = Scenario("Late", "Where is it?", "Know the day.", "model")
-    cells = [SimulatedCell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
-    with run.transaction() as connection:
-        Rows(connection).insert(*(cell.to_row(run.row, pool=0) for cell in cells))
-        kept = simulations.cells(connection, run.row.id)
-    assert [SimulatedCell.from_row(row) for row in kept] == cells
-    wanted = [SimulatedConversation(cell, arm, "text") for cell in cells for arm in (0, 1)]
-    run.simulate(wanted[:1])
-    assert run.tasks.judged == 1
-    for _ in range(2):
-        run.simulate(wanted)
-        assert run.tasks.judged == len(wanted)
-    with run.database.read() as connection:
-        found = simulations.outcomes(connection, run.row.id, cells=(1, 2))
-    assert [(row.cell, row.arm, row.status) for row in found] == [
-        (cell.number, arm, "dropped") for cell, arm, *_ in wanted
-    ]

@@ -1,3 +1,5 @@
+"""Scenarios from logs and from a model, and who is drawn for them."""
+
 from __future__ import annotations
 
 import json
@@ -8,7 +10,7 @@ import pytest
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.simulations.personas import library
+from promptlift.service.simulations.personas import draw, library
 from promptlift.service.simulations.scenarios import (
     FAILURE_WEIGHT,
     GOAL_CHARS,
@@ -123,19 +125,6 @@ def test_failures_come_first_more_often():
     assert share == pytest.approx(FAILURE_WEIGHT / (FAILURE_WEIGHT + 2), abs=0.03)
 
 
-def test_scenarios_are_written_in_batches():
-    model = ScriptedModel(many)
-    written = write(model, 35)
-    assert len(written) == 35
-    assert [request.last.rpartition("\n")[2] for request in model.asked] == [
-        "Write 15 scenarios.",
-        "Write 15 scenarios.",
-        "Write 5 scenarios.",
-    ]
-    assert {request.purpose for request in model.asked} == {"scenarios"}
-    assert {scenario.source for scenario in written} == {"model"}
-
-
 def test_no_opening_is_given_twice():
     known = [Scenario("t", "A table, please!", "g", "conversation")]
     model = ScriptedModel(
@@ -207,3 +196,12 @@ def test_bad_answers_are_asked_for_again_until_they_are_too_many():
         write(ScriptedModel(in_turn("no")))
     with pytest.raises(LlmUnavailable):
         write(ScriptedModel(in_turn(LlmUnavailable("gone"))))
+
+
+def test_nobody_is_drawn_twice_before_everybody_was_drawn_once():
+    drawn = draw(library(), len(library()) * 2 + 5, random.Random(1))
+    size = len(library())
+    assert set(drawn[:size]) == set(drawn[size : 2 * size]) == set(library())
+    assert len(set(drawn[2 * size :])) == 5
+    assert draw(library(), 7, random.Random(5)) == draw(library(), 7, random.Random(5))
+    assert draw(library(), 7, random.Random(5)) != draw(library(), 7, random.Random(6))

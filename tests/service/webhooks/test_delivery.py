@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 
 import pytest
@@ -94,24 +93,6 @@ def test_receivers_that_misbehave_hold_up_no_other(start_service, certificate, n
     assert first not in {one.event["data"]["conversationId"] for one in healthy.received}
     assert stranger.received == []
     assert len(failing.received) == 21
-
-
-def test_a_second_attempt_a_minute_later_sends_the_same(start_service, certificate, receiver):
-    running = start_service(env=certificate.trusted)
-    wire = Wire(running.base_url, running.key)
-    path = f"/webhooks/{subscribe(wire, receiver.url)['id']}/deliveries"
-    receiver.answer = lambda _request, _connection: 500 if len(receiver.received) == 1 else 204
-    wire.log(wire.add_prompt())
-    wait_until(
-        lambda: [one["attempts"] for one in wire.get(path)["data"]] == [1], what="the attempt has ended"
-    )
-    with sqlite3.connect(running.data / "promptlift.db") as file:
-        minute = file.execute("SELECT due_at - attempted_at FROM deliveries").fetchone()
-        assert minute == (60_000,)
-        file.execute("UPDATE deliveries SET due_at = 0")  # nobody waits for it here
-    first, second = receiver.wait_for(2)
-    assert first.body == second.body
-    assert first.headers["x-service-signature"] == second.headers["x-service-signature"]
 
 
 def test_a_test_event_arrives_marked_and_verifiable(start_service, certificate, receiver):

@@ -182,23 +182,6 @@ def test_what_another_worker_took_over_is_not_written_over(world):
 
 
 @sqlite_only
-def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
-    """It shares the transactions of a turn with what comes after it."""
-    world.subscribe()
-    first = world.record(count=2)
-    later = []
-
-    def record_more(_request):
-        if not later:
-            later.extend(world.record(count=2))
-        return 204
-
-    world.net.answer = record_more
-    assert world.work() == first
-    assert world.work() == later
-
-
-@sqlite_only
 def test_after_a_stop_no_attempt_starts(world):
     world.subscribe()
     first, second = world.record(count=2)

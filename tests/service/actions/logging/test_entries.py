@@ -26,29 +26,6 @@ def refused(content):
     return caught.value.status, caught.value.code, caught.value.details
 
 
-def test_counts_and_times_are_taken_from_the_messages():
-    shape = accept(
-        structured(
-            said("system"),
-            said("user", timestamp="2026-01-31T09:30:10Z"),
-            said("assistant", timestamp="2026-01-31T09:30:14Z"),
-            said("user", timestamp="2026-01-31T09:31:00Z"),
-            said("assistant", timestamp="2026-01-31T09:31:02Z"),
-            said("user"),
-            said("assistant"),
-        )
-    )
-    assert (shape.messages, shape.user_turns) == (7, 3)
-    assert shape.started_at == clock.from_datetime(from_wire_time("2026-01-31T09:30:10Z"))
-    assert shape.ended_at == clock.from_datetime(from_wire_time("2026-01-31T09:31:02Z"))
-    assert shape.response_seconds == pytest.approx(3.0)
-
-
-def test_without_times_there_are_none():
-    shape = accept("User: hi\nAssistant: hello")
-    assert (shape.started_at, shape.ended_at, shape.response_seconds) == (None, None, None)
-
-
 def test_an_answer_before_its_question_has_no_response_time():
     shape = accept(
         structured(
