@@ -19,6 +19,7 @@ def test_migrations_make_the_tables_of_the_code(database):
     with database.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == "0001"
         # compare_metadata() knows no names of primary and foreign keys.
         there = inspect(connection)
         for table in metadata.sorted_tables:

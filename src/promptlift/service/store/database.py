@@ -12,7 +12,19 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from sqlalchemy import create_engine, event, func, insert, inspect, select
+from sqlalchemy import (
+    Column,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    select,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -276,13 +288,6 @@ def _version(connection: Connection) -> str | None:
 
 def _create_or_upgrade(connection: Connection, known: Sequence[str]) -> None:
     """Create the tables in a new database, or upgrade older ones from one of the known versions to the newest."""
-    # Most starts find an up-to-date database, and do not need Alembic.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
-
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS))
-    config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
     if inspect(connection).has_table("alembic_version"):
@@ -293,6 +298,13 @@ def _create_or_upgrade(connection: Connection, known: Sequence[str]) -> None:
                 f"knows up to {known[-1]}. Upgrade promptlift, or choose another folder with --data or another database "
                 "with PROMPTLIFT_DATABASE_URL"
             )
+        # Only an upgrade needs Alembic, which takes longer to load than a new database to be made.
+        from alembic import command  # noqa: PLC0415
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        config.set_main_option("script_location", str(_MIGRATIONS))
+        config.attributes["connection"] = connection
         command.upgrade(config, "head")
         return
     # unspecified: tables of these names that another program made. They are left alone, and the start fails.
@@ -300,7 +312,11 @@ def _create_or_upgrade(connection: Connection, known: Sequence[str]) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_FASTER_COMPRESSION)
     connection.execute(insert(singleton_jobs), [{"id": name} for name in _JOBS])
-    command.stamp(config, "head")
+    # As Alembic makes it.
+    key = PrimaryKeyConstraint("version_num", name="alembic_version_pkc")
+    versions = Table("alembic_version", MetaData(), Column("version_num", String(32)), key)
+    versions.create(connection)
+    connection.execute(insert(versions), {"version_num": known[-1]})
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:
