@@ -27,8 +27,11 @@ def test_a_new_prompt_without_a_model_takes_the_preferred_one(wire, client):
 def test_without_a_preferred_model_it_is_required(wire, client):
     answer = wire.ask("POST", f"/{wire.scheme.segment}", NEW)
     assert (answer.status, answer.error["details"]) == (400, {"llmModel": "Required field"})
-    with pytest.raises(ValidationError, match="llmModel"):
+    with pytest.raises(
+        ValidationError, match=r'Name one, such as llm_model="gpt-4o", or set .*"preferredLLM"'
+    ) as told:
         client.prompts.create(**NEW)
+    assert told.value.details == {"llmModel": "Required field"}
     prefer(wire, "gpt-4o")
     assert prefer(wire, "").status == 200
     assert wire.ask("POST", f"/{wire.scheme.segment}", NEW).status == 400

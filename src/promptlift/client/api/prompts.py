@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.api.group import Group, given
+from promptlift.errors import ValidationError
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
@@ -61,7 +62,15 @@ class Prompts(Group):
         """
         if llm_model is not None:
             fields["llm_model"] = llm_model
-        return self._send(endpoints.PROMPTS_CREATE, name=name, content=content, **fields)
+        try:
+            return self._send(endpoints.PROMPTS_CREATE, name=name, content=content, **fields)
+        except ValidationError as error:
+            if llm_model is None and "llmModel" in error.details:
+                error.message = (
+                    'The account has no usable default model. Name one, such as llm_model="gpt-4o", or set the default: '
+                    'lift.client.settings.update(general={"preferredLLM": "gpt-4o"})'
+                )
+            raise
 
     def get(self, prompt_id: str) -> Prompt:
         """Return one prompt with all its fields."""
