@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,20 +10,59 @@ import pytest
 
 from support.source_tree import PACKAGE
 
-HEAVY = ("pandas", "numpy", "httpx", "matplotlib", "pyarrow", "scipy", "starlette", "sqlalchemy", "tqdm")
+HEAVY = {
+    *("alembic", "httpx", "matplotlib", "numpy", "pandas", "pyarrow", "pydantic"),
+    *("scipy", "sqlalchemy", "starlette", "tqdm", "typer", "uvicorn"),
+}
 
 
-def loaded_by(code: str) -> set[str]:
-    program = f"{code}\nimport json, sys\nprint(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+def loaded_by(program: str, *arguments: str) -> tuple[int, set[str]]:
+    """Count our modules that a program has loaded when it ends, or says that it is ready, and name the heavy ones."""
+    report = f"""
+import atexit, os, sys
+@atexit.register
+def report():
+    ours = [name for name in sys.modules if name.partition(".")[0] == "promptlift"]
+    print(len(ours), *({HEAVY!r} & sys.modules.keys()), file=sys.stderr)
+{program}"""
+    command = [sys.executable, "-c", report, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    count, *heavy = done.stderr.splitlines()[-1].split()
+    return int(count), set(heavy)
+
+
+SERVE = """
+class Output:
+    def write(self, text):
+        if "is ready" in text:
+            report()
+            os._exit(0)
+    def isatty(self):
+        return False
+    def flush(self):
+        pass
+sys.stdout = Output()
+sys.argv[1:] = ["serve", "--port", "0", "--data", sys.argv[1]]
+from promptlift.cli import main
+main()
+"""
 
 
 @pytest.mark.slow
-def test_the_ground_floor_loads_nothing_heavy_and_connecting_loads_no_tables():
-    code = "import promptlift, promptlift.schema, promptlift.samples; promptlift.events; promptlift.errors; dir(promptlift)"
-    assert loaded_by(code) == set()
-    assert loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')") == {"httpx"}
+def test_nothing_is_loaded_before_it_is_used(tmp_path):
+    assert loaded_by("import promptlift; dir(promptlift)") == (2, set())
+    count, heavy = loaded_by(
+        "import promptlift.schema, promptlift.samples; promptlift.events; promptlift.errors"
+    )
+    assert (count <= 20, heavy) == (True, {"pydantic"})
+    count, heavy = loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')")
+    assert (count <= 145, heavy) == (True, {"httpx", "pydantic"})
+    for _ in ("first start", "later one"):
+        count, heavy = loaded_by(SERVE, str(tmp_path / "data"))
+        assert (count <= 256, heavy) == (
+            True,
+            {"httpx", "numpy", "pydantic", "sqlalchemy", "starlette", "typer", "uvicorn"},
+        )
 
 
 # Modules that the rooms above share; nobody reaches them as attributes of the package.
