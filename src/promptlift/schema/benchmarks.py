@@ -13,6 +13,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.judges import TokenPrice
 from promptlift.schema.model import (
+    RUN_STATUSES,
     ApiModel,
     Identifier,
     LinkedRequest,
@@ -33,7 +34,6 @@ from promptlift.schema.simulations import (
 )
 
 # unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint other than delete.
-BenchmarkStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 ScenarioSource = Literal["conversations", "model", "both"]
 VERDICTS: Final = ("better", "worse", "unclear")
 COST_BASES: Final = ("price", "tokens")
@@ -269,7 +269,7 @@ class Benchmark(ApiModel):
     """The benchmark's id."""
     name: Annotated[str | None, Column()] = None
     """The benchmark's name."""
-    status: Annotated[str | None, Column(categories=get_args(BenchmarkStatus))] = None
+    status: Annotated[str | None, Column(categories=RUN_STATUSES)] = None
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
     scenario_set: Annotated[ScenarioSet | None, Nested()] = None
     arms: list[BenchmarkArm] | None = None

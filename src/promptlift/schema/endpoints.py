@@ -460,7 +460,7 @@ SCENARIO_SETS_GET: Final = OwnEndpoint(
     "GET /scenario-sets/{id}",
     benchmarks.ScenarioSet,
     "Get a scenario set with its scenarios",
-    query=queries.ScenarioSetQuery,
+    query=queries.VersionQuery,
 )
 
 JUDGES_LIST: Final = OwnEndpoint(
@@ -486,7 +486,7 @@ JUDGES_GET: Final = OwnEndpoint(
     "GET /judges/{id}",
     judges.Judge,
     "Get a version of a judge",
-    query=queries.JudgeQuery,
+    query=queries.VersionQuery,
 )
 JUDGES_DELETE: Final = OwnEndpoint(
     "judges.delete",

@@ -13,6 +13,7 @@ from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.conversations import CONVERSATION_STATUSES, Amount
 from promptlift.schema.model import (
+    RUN_STATUSES,
     ApiModel,
     Identifier,
     LinkedModel,
@@ -30,7 +31,6 @@ from promptlift.schema.model import (
 
 JudgeOrigin = Literal["written", "aligned"]
 JudgeRunKind = Literal["backfill", "alignment"]
-JudgeRunStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 
 QUESTION_CHARS: Final = 500
 RUBRIC_CHARS: Final = 8_000
@@ -267,7 +267,7 @@ class JudgeRun(LinkedModel):
     """The judge's name."""
     judge_version: Annotated[int, Column()]
     """The judge's version."""
-    status: Annotated[str, Column(categories=get_args(JudgeRunStatus))]
+    status: Annotated[str, Column(categories=RUN_STATUSES)]
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
     since: UtcTime | None = None
     until: UtcTime | None = None

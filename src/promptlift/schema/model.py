@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -164,6 +164,10 @@ def _within_bytes(text: str) -> str:
         raise ValueError(f"must be at most {limits.PROMPT_CONTENT_BYTES} bytes")
     return text
 
+
+RunStatus = Literal["queued", "running", "completed", "failed", "stopped"]
+"""Status of an optimization, a benchmark, or a run of a judge."""
+RUN_STATUSES: Final[tuple[RunStatus, ...]] = get_args(RunStatus)
 
 Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
 ModelName = Name

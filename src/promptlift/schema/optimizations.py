@@ -10,6 +10,7 @@ from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment
 from promptlift.schema.model import (
+    RUN_STATUSES,
     ApiModel,
     DisplayedModel,
     Identifier,
@@ -25,8 +26,6 @@ from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
 
-OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
-OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
 OptimizationMode = Literal["exploratory", "validation"]
 VariantSource = Literal["prompt", "model", "handed_in"]
 
@@ -94,7 +93,7 @@ class Optimization(DisplayedModel):
 
     id: Annotated[str, Column(name="optimization_id")]
     """The optimization's id."""
-    status: Annotated[str, Column(categories=OPTIMIZATION_STATUSES)]
+    status: Annotated[str, Column(categories=RUN_STATUSES)]
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
     mode: Annotated[str | None, Column(categories=get_args(OptimizationMode))] = None
     """``exploratory`` or ``validation``."""

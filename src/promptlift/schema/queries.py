@@ -10,11 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic.alias_generators import to_camel
 
 from promptlift.schema import limits
-from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT, BenchmarkStatus
+from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
-from promptlift.schema.model import from_wire_time, to_wire_time
-from promptlift.schema.optimizations import OptimizationStatus
+from promptlift.schema.model import RunStatus, from_wire_time, to_wire_time
 from promptlift.schema.pages import Pagination
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
@@ -107,6 +106,7 @@ Limit = Annotated[
     int, Field(ge=1, le=limits.LIST_LIMIT_MAX), BeforeValidator(_whole(1, limits.LIST_LIMIT_MAX))
 ]
 Offset = Annotated[int, Field(ge=0), BeforeValidator(_whole(0, OFFSET_MAX))]
+Version = Annotated[int, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Since = Annotated[
     datetime | None,
@@ -270,7 +270,7 @@ class OptimizationsQuery(LinkedQuery):
 
     limit: Limit = limits.OPTIMIZATIONS_LIMIT_DEFAULT
     """Items of a page"""
-    status: OptimizationStatus | None = None
+    status: RunStatus | None = None
     """Only this status"""
 
 
@@ -329,7 +329,7 @@ class EventsQuery(PageQuery):
 class BenchmarksQuery(PageQuery):
     """Query of ``GET /benchmarks``."""
 
-    status: BenchmarkStatus | None = None
+    status: RunStatus | None = None
     """Only this status"""
 
 
@@ -366,17 +366,10 @@ class BenchmarkConversationsQuery(PageQuery):
     """Whether items carry transcripts"""
 
 
-class ScenarioSetQuery(QueryModel):
-    """Query of ``GET /scenario-sets/:id``."""
+class VersionQuery(QueryModel):
+    """Query of ``GET /scenario-sets/:id`` and ``GET /judges/:id``."""
 
-    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
-    """The version; by default the newest"""
-
-
-class JudgeQuery(QueryModel):
-    """Query of ``GET /judges/:id``."""
-
-    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    version: Version | None = None
     """The version; by default the newest"""
 
 
@@ -385,7 +378,7 @@ class VerdictsQuery(LinkedQuery):
 
     limit: Limit = limits.LIST_LIMIT_MAX
     """Items of a page"""
-    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    version: Version | None = None
     """Only of this version; by default the newest"""
     all_versions: Flag = False
     """The newest verdict of each conversation, from any version"""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.benchmarks import ScenarioSetRequest
-    from promptlift.schema.queries import PageQuery, ScenarioSetQuery
+    from promptlift.schema.queries import PageQuery, VersionQuery
     from promptlift.service.simulations.run import SimulationRun
     from promptlift.service.simulations.tasks import PromptText
     from promptlift.service.store.accounts import Caller
@@ -224,7 +224,7 @@ def page(call: Call[None, PageQuery]) -> Page[ScenarioSet]:
 
 
 @answers(endpoints.SCENARIO_SETS_GET)
-def get(call: Call[None, ScenarioSetQuery]) -> ScenarioSet:
+def get(call: Call[None, VersionQuery]) -> ScenarioSet:
     """Return a version of a set with its scenarios, by default the newest."""
     with call.read() as rows:
         row = benchmarks.find_set(rows.core, call.account_id, call.id, version=call.query.version)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.judges import JudgeCreate, JudgeOrigin
-    from promptlift.schema.queries import JudgeQuery, PageQuery, VerdictsQuery
+    from promptlift.schema.queries import PageQuery, VerdictsQuery, VersionQuery
     from promptlift.service.store.accounts import Caller
 
 _CHANGED: Final = ("question", "rubric", "examples", "llm_model")
@@ -87,7 +87,7 @@ def versions(call: Call[None, PageQuery]) -> Page[Judge]:
 
 
 @answers(endpoints.JUDGES_GET)
-def get(call: Call[None, JudgeQuery]) -> Judge:
+def get(call: Call[None, VersionQuery]) -> Judge:
     """Return a version of a judge, by default the newest."""
     with call.read() as rows:
         return _shown(rows.core, find(rows.core, call.caller, call.id, version=call.query.version))

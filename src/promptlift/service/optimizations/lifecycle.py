@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.optimizations import OptimizationStatus
+    from promptlift.schema.model import RunStatus
     from promptlift.schema.results import OptimizationResults
     from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
@@ -142,7 +142,7 @@ def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int)
     start_next(connection, row.account_id, now=now)
 
 
-def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, now: int) -> OptimizationStatus:
+def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, now: int) -> RunStatus:
     """Change an optimization from queued or running to stopped, and return its state. The measurements of finished passes stay.
 
     If the winner is already known, only its verification is stopped, and the optimization is completed.
@@ -180,7 +180,7 @@ def _end_early(
     row: OptimizationRow,
     *,
     now: int,
-    status: OptimizationStatus,
+    status: RunStatus,
     failure: str | None = None,
     stop_reason: str | None = None,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.client.api.group import given
 from promptlift.client.reads.optimizations import read_optimizations
 from promptlift.errors import ConfigError
-from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
+from promptlift.schema.model import RUN_STATUSES
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun, VariantTables
 from promptlift.workspace.runs import may_have_worked
 from promptlift.workspace.session import Room
@@ -62,8 +62,8 @@ class Optimizations(Room):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        if status is not None and status not in OPTIMIZATION_STATUSES:
-            raise ConfigError(f"status must be one of {', '.join(OPTIMIZATION_STATUSES)}, not {status!r}.")
+        if status is not None and status not in RUN_STATUSES:
+            raise ConfigError(f"status must be one of {', '.join(RUN_STATUSES)}, not {status!r}.")
         found = self._names.id_of_filter(prompt_id)
         frame = self._table(
             "optimizations",
