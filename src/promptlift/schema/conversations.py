@@ -13,6 +13,7 @@ from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import (
     ApiModel,
     DisplayedModel,
+    ErrorInfo,
     LinkedModel,
     LinkedRequest,
     LinkText,
@@ -23,7 +24,6 @@ from promptlift.schema.model import (
     not_null,
     storable,
 )
-from promptlift.schema.pages import ErrorInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

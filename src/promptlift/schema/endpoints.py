@@ -24,8 +24,8 @@ from promptlift.schema import (
     webhooks,
 )
 from promptlift.schema.endpoint import Endpoint, OwnEndpoint
+from promptlift.schema.model import Done, Page
 from promptlift.schema.naming import LINKS
-from promptlift.schema.pages import Done, Page
 
 CONVERSATIONS_CREATE: Final = Endpoint(
     "conversations.create",

@@ -13,8 +13,7 @@ from promptlift.schema import limits
 from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
-from promptlift.schema.model import RunStatus, from_wire_time, to_wire_time
-from promptlift.schema.pages import Pagination
+from promptlift.schema.model import Pagination, RunStatus, from_wire_time, to_wire_time
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from promptlift.schema.benchmarks import Benchmark, BenchmarkConversation, BulkAnswer, ScenarioSet
-    from promptlift.schema.pages import Page
+    from promptlift.schema.model import Page
 
 
 class Benchmarks(Group):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         LookupAnswer,
     )
     from promptlift.schema.insights import Insights, RegenerateAnswer
-    from promptlift.schema.pages import Page
+    from promptlift.schema.model import Page
 
 
 class Conversations(Group):

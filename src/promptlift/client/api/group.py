@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_snake
 from promptlift.client.transport import Call, Transport
 from promptlift.errors import UnexpectedResponse, ValidationError
 from promptlift.schema.insights import RegenerateAnswer
-from promptlift.schema.model import ApiModel
-from promptlift.schema.pages import Done
+from promptlift.schema.model import ApiModel, Done
 
 if TYPE_CHECKING:
     from promptlift.schema.endpoint import Endpoint

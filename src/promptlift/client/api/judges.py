@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from promptlift.schema.judges import Judge, JudgePlan, JudgeRun, JudgeVerdict, Label, LabelsAnswer
-    from promptlift.schema.pages import Done, Page
+    from promptlift.schema.model import Done, Page
 
 
 class Judges(Group):

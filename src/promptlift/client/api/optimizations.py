@@ -10,6 +10,7 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from typing import Any
 
+    from promptlift.schema.model import Done, Page
     from promptlift.schema.optimizations import (
         ApplyAnswer,
         Optimization,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         Variant,
         VariantReview,
     )
-    from promptlift.schema.pages import Done, Page
     from promptlift.schema.prompts import Action, UndoAnswer
     from promptlift.schema.simulations import Persona, Simulation
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StepFailures,
     )
     from promptlift.schema.judges import LearnedJudge
-    from promptlift.schema.pages import Done, Page
+    from promptlift.schema.model import Done, Page
     from promptlift.schema.prompts import (
         Prompt,
         PromptChange,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.events import EventRecord
-    from promptlift.schema.pages import Done, Page
+    from promptlift.schema.model import Done, Page
     from promptlift.schema.webhooks import Delivery, Webhook, WebhookTest
 
 

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from promptlift.schema import endpoints
 from promptlift.schema.conversations import DeletedConversation, KnownConversation, LookupAnswer
 from promptlift.schema.insights import RegenerateAnswer
-from promptlift.schema.pages import Page
+from promptlift.schema.model import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers, writes
 from promptlift.service.errors import ApiException, not_found

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
 from promptlift.schema.judges import Label, LabelsAnswer
+from promptlift.schema.model import Page
 from promptlift.schema.optimizations import VariantReview
-from promptlift.schema.pages import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid

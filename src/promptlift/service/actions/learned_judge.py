@@ -19,7 +19,7 @@ from promptlift.schema.judges import (
     LearnedJudge,
     LearnedWeights,
 )
-from promptlift.schema.pages import Done
+from promptlift.schema.model import Done
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found

@@ -6,8 +6,8 @@ import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import endpoints
+from promptlift.schema.model import Page
 from promptlift.schema.optimizations import Optimization, OptimizationUsage, StopAnswer, Variant
-from promptlift.schema.pages import Page
 from promptlift.schema.simulations import Simulation, SimulationPersona, SimulationScenario
 from promptlift.service import clock
 from promptlift.service.background.runs import check_open

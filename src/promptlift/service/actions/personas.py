@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
-from promptlift.schema.pages import Done, Page
+from promptlift.schema.model import Done, Page
 from promptlift.schema.simulations import Persona
 from promptlift.service import clock
 from promptlift.service.call import Call, answers

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
-from promptlift.schema.model import to_wire_time
+from promptlift.schema.model import Page, to_wire_time
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyAnswer
-from promptlift.schema.pages import Page
 from promptlift.schema.prompts import Action, PromptVersion, RestoreAnswer, UndoAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.events import EventRecord
-from promptlift.schema.pages import Done, Page
+from promptlift.schema.model import Done, Page
 from promptlift.schema.queries import write_cursor
 from promptlift.schema.webhooks import SAMPLES, Delivery, Webhook, WebhookTest
 from promptlift.service import clock

@@ -15,7 +15,7 @@ from promptlift.schema.benchmarks import (
     BulkAnswer,
     Price,
 )
-from promptlift.schema.pages import Page
+from promptlift.schema.model import Page
 from promptlift.schema.settings import GeneralSettings
 from promptlift.schema.simulations import SimulationPersona, SimulationScenario
 from promptlift.service import clock

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import SCENARIOS_DEFAULT, FixedScenario, ScenarioSet
-from promptlift.schema.pages import Page
+from promptlift.schema.model import Page
 from promptlift.schema.simulations import SimulationPersona
 from promptlift.service import clock
 from promptlift.service.call import Call, answers

@@ -15,7 +15,7 @@ from promptlift.schema.judges import (
     JudgeRun,
     JudgeUsage,
 )
-from promptlift.schema.pages import Page
+from promptlift.schema.model import Page
 from promptlift.schema.settings import GeneralSettings
 from promptlift.service import clock
 from promptlift.service.background.runs import resume_run, stop_run

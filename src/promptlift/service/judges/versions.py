@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.judges import Judge, JudgeVerdict
-from promptlift.schema.pages import Done, Page
+from promptlift.schema.model import Done, Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers, known_model
 from promptlift.service.errors import not_found

@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from promptlift._version import __version__
 from promptlift.schema.docstrings import docstring
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.schema.pages import ErrorBody
+from promptlift.schema.model import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.errors import STATUS_OF
 from promptlift.service.llm.served import CATALOGUE

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.schema.judges import Judge, JudgePlan, LearnedJudge
-    from promptlift.schema.pages import Done, Page
+    from promptlift.schema.model import Done, Page
     from promptlift.workspace.session import Session
 
     Row = dict[str, Any]
