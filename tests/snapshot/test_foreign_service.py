@@ -46,6 +46,25 @@ def test_a_second_pull_reads_the_list_and_the_details_of_what_differs(tmp_path, 
         assert opened.set_index("conversation_id").loc[service.rows[500]["id"], "status"] == "abandoned"
 
 
+@pytest.mark.slow
+def test_files_without_new_or_changed_rows_stay_and_small_ones_are_merged(tmp_path):
+    with ForeignService(honours=LISTED) as service:
+        service.fill(400)
+        lift = workspace(service)
+        files = lift.pull(tmp_path).manifest.files
+        for number in range(12):
+            service.fill(5)
+            if number:
+                service.rows[7]["status"] = "abandoned"
+            snapshot = lift.pull(tmp_path)
+        kept = {one for one in files if one.month}
+        assert kept <= {*snapshot.manifest.files}
+        assert len(snapshot.manifest.of_table("messages")) <= 4
+        opened = promptlift.open_snapshot(tmp_path).conversations()
+        assert list(opened["status"]) == [row["status"] for row in service.rows]
+        assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
+
+
 def test_every_row_is_looked_at_again(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)

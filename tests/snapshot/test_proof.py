@@ -119,6 +119,7 @@ def test_readers_see_whole_states_while_a_writer_goes_on(tmp_path):
         reader = Snapshot(tmp_path)
         for _ in range(4):
             service.fill(5)
+            service.rows[-1]["status"] = "abandoned"
             lift.pull(tmp_path)
         # The files of its state are gone by now; it takes the newest one instead.
         assert len(reader.read("conversations", ["conversation_id"])) == 140

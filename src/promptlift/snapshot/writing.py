@@ -12,6 +12,7 @@ from promptlift.snapshot.columns import joined, without_empty_metadata
 from promptlift.snapshot.manifest import save_manifest
 from promptlift.snapshot.part_files import (
     OF_CONVERSATIONS,
+    Wanted,
     partition_folder,
     read_parts,
     remove_others,
@@ -29,8 +30,12 @@ __all__ = ["NextState"]
 # Size of buffered rows before some are written, and maximum size of a part file, both as Arrow memory.
 _HELD_BYTES: Final = 256 << 20
 _PART_BYTES: Final = 128 << 20
-# A partition with files of this size is not rewritten for a few more rows, which get their own file.
-_LARGE_BYTES: Final = 32 << 20
+# New rows get a file of their own, merged with the partition's smaller files: those with at most so many times the rows,
+# so that a row is rewritten a few times only and an hourly refresh leaves a handful of files.
+_MERGED_ROWS: Final = 4
+# Together they have at most this size, as files.
+_MERGED_BYTES: Final = 32 << 20
+_IDS: Final = Wanted(frozenset({"conversation_id"}))
 
 
 class NextState:
@@ -58,7 +63,7 @@ class NextState:
         conversation_ids: Iterable[str],
         partitions: Iterable[tuple[str | None, str | None]],
     ) -> None:
-        """Remove conversations from the tables derived from their rows.
+        """Remove conversations from the tables derived from their rows, rewriting the files that have them.
 
         Parameters
         ----------
@@ -73,10 +78,12 @@ class NextState:
             for prompt_id, month in places:
                 folder = partition_folder(table, prompt_id, month)
                 parts = self._files.pop(folder, [])
-                for kept in read_parts(self._root, parts):
-                    left = kept.filter(pc.invert(pc.is_in(kept["conversation_id"], value_set=gone)))
-                    if len(left):
-                        self._hold(folder, left)
+                for part, ids in zip(parts, read_parts(self._root, parts, _IDS), strict=True):
+                    stay = pc.invert(pc.is_in(ids["conversation_id"], value_set=gone))
+                    if pc.all(stay).as_py():
+                        self._files.setdefault(folder, []).append(part)
+                    elif pc.any(stay).as_py():
+                        self._hold(folder, read_parts(self._root, [part])[0].filter(stay))
 
     def add(self, table: str, rows: pa.Table, months: Mapping[str, str | None]) -> None:
         """Add rows to a table with partitions.
@@ -131,15 +138,17 @@ class NextState:
     def _write(self, folder: str) -> None:
         held = self._held.pop(folder)
         del self._sizes[folder]
-        parts = self._files.setdefault(folder, [])
-        if sum(one.size for one in parts) < _LARGE_BYTES:
-            # Small files are merged, so that an hourly refresh does not leave a file per hour.
-            held = [*read_parts(self._root, parts), *held]
-            parts.clear()
+        parts = sorted(self._files.get(folder, []), key=lambda one: one.rows)
+        count, size = sum(map(len, held)), 0
+        while parts and parts[0].rows <= _MERGED_ROWS * count and size + parts[0].size <= _MERGED_BYTES:
+            part = parts.pop(0)
+            held += read_parts(self._root, [part])
+            count, size = count + part.rows, size + part.size
         rows = joined(held).combine_chunks()
         if rows.column_names.count("position"):
             rows = rows.sort_by([("position", "descending")])
-        parts.append(write_part(self._root, folder, self._next(folder), without_empty_metadata(rows)))
+        part = write_part(self._root, folder, self._next(folder), without_empty_metadata(rows))
+        self._files[folder] = [*parts, part]
 
     def _next(self, folder: str) -> int:
         number = self._numbers.get(folder, 1)
