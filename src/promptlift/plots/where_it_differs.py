@@ -13,6 +13,7 @@ from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 __all__ = ["where_it_differs"]
 
@@ -69,7 +70,8 @@ def where_it_differs(
         theme.frame_rows(ax, label)
         theme.show_empty(ax, "No pairs of simulated conversations", ticks=False)
         return theme.finish(ax, table, theme.notes_of(table), title=title)
-    rows, y = [], 0.0
+    rows: list[NDArray[np.float64]] = []
+    y = 0.0
     for part in parts:
         if rows:
             name = part["part"].iloc[0]

@@ -72,12 +72,12 @@ def next_steps(
         steps.append("Read failed conversations of the segments under “Where it fails”, the first one first.")
     if may_weigh(basis) and len(issues):
         counts = issues.groupby("issue", sort=False)[["n_rated", "completed"]].sum()
-        failed = counts["n_rated"] - counts["completed"]
-        if failed.max() >= _FEWEST:
-            issue = failed.idxmax()
+        worst = counts.assign(failed=counts["n_rated"] - counts["completed"]).nlargest(1, "failed")
+        ((issue, n_rated, _, failed),) = worst.itertuples()
+        if failed >= _FEWEST:
             steps.append(
-                f"Look for a text that avoids {quoted(issue)}: of {counted(counts.loc[issue, 'n_rated'], 'conversation')} with it "
-                f"{failed[issue]:,} failed. lift.optimize({material.names[0]!r}) tests texts on simulated conversations."
+                f"Look for a text that avoids {quoted(issue)}: of {counted(n_rated, 'conversation')} with it "
+                f"{failed:,} failed. lift.optimize({material.names[0]!r}) tests texts on simulated conversations."
             )
     if basis is not None and not may_say_clearly(basis, agreement_of(judged)):
         steps.append(
