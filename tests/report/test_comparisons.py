@@ -157,7 +157,7 @@ def test_a_redacted_report_names_no_value_of_a_column_that_may_name_a_person():
         half = np.arange(200) % 2 == 0
         # Not the same conversations: of columns that say the same only one is named.
         values = {
-            column: np.where(half ^ (np.arange(200) % 10 == place), value, "A")
+            column: np.where(half ^ (np.arange(200) % 10 == place), value, f"{value} Junior")
             for place, (column, value) in enumerate(said.items())
         }
         # In one half the difference is another, so that each column is worth a sentence.

@@ -159,7 +159,8 @@ def _remarks(variants: list[Row], *, redacted: bool) -> list[str]:
 
 
 def _is_measured(row: Row) -> bool:
-    return _true(row["is_original"]) or not math.isnan(row["lift"]) or bool(whole_of(row["n"]))
+    chosen = _true(row["is_original"]) or _true(row["is_winner"])
+    return chosen or not math.isnan(row["lift"]) or bool(whole_of(row["n"]))
 
 
 def _tried_table(rows: list[Row], material: Material, level: int) -> Table:
