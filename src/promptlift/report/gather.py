@@ -25,7 +25,6 @@ from promptlift.report.redaction import repeats
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
 from promptlift.words.names import distinct_lines
-from promptlift.workspace.prompt_names import id_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -172,6 +171,8 @@ def gather(
         content_of = _table_contents(source)
         read = [source]
     else:
+        from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415  a report of a table needs no client
+
         ids = list(dict.fromkeys(None if one is None else id_of(source, one) for one in ids))
         known = _known_prompts(source, ids)
         frames = [source.conversations(prompt_id=one, insights=True, content=False) for one in ids]
