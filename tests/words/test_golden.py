@@ -228,13 +228,13 @@ def tables():
             outcomes(a=(30, 60), b=(31, 60), c=(50, 60)), by="prompt_id", freq="D"
         ),
         "trend, small groups": analysis.completion_trend(
-            outcomes(a=(0, 3), b=(2, 3), c=(3, 3)), by="prompt_id", freq="D"
+            outcomes(a=(0, 6), b=(4, 6), c=(6, 6)), by="prompt_id", freq="D"
         ),
         "trend, one group of three is large": analysis.completion_trend(
             outcomes(a=(0, 3), b=(31, 60), c=(3, 3)), by="prompt_id", freq="D"
         ),
         "sentiment": analysis.sentiment_distribution(moods(a=(10, 20, 30))),
-        "sentiment, one": analysis.sentiment_distribution(moods(a=(0, 0, 1))),
+        "sentiment, few": analysis.sentiment_distribution(moods(a=(0, 4, 5))),
         "sentiment, two": analysis.sentiment_distribution(moods(a=(10, 20, 30), b=(30, 20, 10)), by="prompt_id"),
         "sentiment, two alike": analysis.sentiment_distribution(
             moods(a=(10, 20, 30), b=(11, 20, 30)), by="prompt_id"
@@ -247,7 +247,7 @@ def tables():
         ),
         "sentiment trend": analysis.sentiment_trend(moods(a=(10, 20, 30)), freq="D"),
         "issues": analysis.issues(titled(*4 * (["A"], ["A", "B"], []))),
-        "issues, equally frequent": analysis.issues(titled(*4 * (["A"], ["B"]))),
+        "issues, equally frequent": analysis.issues(titled(*6 * (["A"], ["B"]))),
         "issues, groups": analysis.issues(titled(*4 * (["A"], ["A"], [], ["A"])), by="prompt_id"),
         "issues, none": analysis.issues(titled([])),
         "change, more": analysis.changes(titled(*slow, at=dates), at="2026-01-15"),

@@ -48,7 +48,6 @@ from promptlift.words.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_FEW: Final = 5
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -98,7 +97,7 @@ def _too_few(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty or facts["table"] not in _SHARES:
         return ""
     n = int(facts["n_judged"] if "n_judged" in facts else table["n"].sum())
-    return f"Only {counted(n, 'conversation')}, too few for a finding" if 0 < n < _FEW else ""
+    return f"Only {counted(n, 'conversation')}, too few for a finding" if 0 < n < FEWEST else ""
 
 
 def _by_labels(table: pd.DataFrame) -> pd.Series[bool]:
