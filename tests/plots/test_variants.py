@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.colors import same_color
+from matplotlib.figure import Figure
 
 from promptlift import analysis, plots
 from promptlift.frames.variants import NO_SAMPLE_SIZE
@@ -104,6 +105,32 @@ def test_a_row_has_two_marks_and_the_lift_on_pairs_after_the_decision_in_words()
     assert PLOTS["verified"] in drawn.said(ax)
     without = plots.variant_lift(FULL)
     assert "verified" not in drawn.said(without)
+
+
+def test_the_shares_of_failed_conversations_are_those_of_either_mix():
+    logged = {
+        "logged_is_headline": True,
+        "lift_logged": 15.0,
+        "lift_logged_low": 4.0,
+        "lift_logged_high": 28.0,
+    }
+    mixes = logged | {"failed_share_tested": 0.36, "failed_share_logged": 0.4}
+    ax = plots.variant_lift(table([{"stage": "confirm"}, WINNER | mixes]))
+    assert "on the mix of the logged conversations" in drawn.said(ax)
+    assert "40 % of those had failed, 36 % of the tested ones." in drawn.said(ax)
+
+
+@pytest.mark.parametrize("width", [8.5, 4.4])
+def test_names_keep_what_tells_them_apart_and_numbers_do_not_reach_into_them(width):
+    names = [{"name": "Candidate 2.1"}, {"name": "Candidate 2.2"}]
+    rows = [WINNER | VERIFIED | names[0], sent(79.3, -32.3, 638.2, 19.3, 16, stage="confirm") | names[1]]
+    ax = plots.variant_lift(table([{"stage": "confirm"}, *rows]), ax=Figure((width, 4)).subplots())
+    ax.figure.draw_without_rendering()
+    texts = {text.get_text(): text.get_window_extent() for text in ax.texts}
+    for name, numbers in (("Candidate 2.1 · winner", "+17.3 %"), ("Candidate 2.2", "+79.3 %")):
+        (beside,) = (box for said, box in texts.items() if said.startswith(numbers))
+        assert texts[name].x1 < beside.x0
+        assert beside.x1 < ax.figure.bbox.x1
 
 
 def test_without_an_interval_dots_are_hollow_and_the_band_of_equivalence_is_drawn():

@@ -38,7 +38,9 @@ _RESULT_COLUMNS = {
 FEW = 5
 # Of every figure, in inches.
 WIDTH = 8.5
-_SHORTEST_NAME = 12
+SHORTEST_NAME = 16
+# Size of the numbers in a row, in points.
+NUMBERS = 7.5
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -215,13 +217,13 @@ def name_row(ax: Axes, y: float, left: str, right: str = "", *, above: float = 7
     boxed
         Whether the texts hide what is drawn behind them.
     """
-    for x, text, size in ((0, left, "small"), (1, right, 7.5)):
+    for x, text, size in ((0, left, "small"), (1, right, NUMBERS)):
         if text:
             write_in_row(ax, x, y, text, size=size, above=above, boxed=boxed)
 
 
 def write_in_row(
-    ax: Axes, x: float, y: float, text: str, *, size: Any = 7.5, above: float = 7, boxed: bool = False
+    ax: Axes, x: float, y: float, text: str, *, size: Any = NUMBERS, above: float = 7, boxed: bool = False
 ) -> Annotation:
     """Write a text above a row, at the left (0) or at the right (1) end of the axes, and return it."""
     box = {"facecolor": background(ax), "edgecolor": "none", "alpha": 0.75, "pad": 0.6} if boxed else None
@@ -327,15 +329,23 @@ def fit_names(ax: Axes, names: Sequence[Any], beside: Sequence[str], *, most: in
     most
         Columns of the longest name.
     """
-    room = 72 * inches_wide(ax) - 14 - np.array([points_wide(text, "small") for text in beside])
-    columns = min(most, max(_SHORTEST_NAME, int(min(room, default=0) / 4)))
+    room = points_of_row(ax) - np.array([points_wide(text, "small") for text in beside])
+    columns = min(most, max(SHORTEST_NAME, int(min(room, default=0) / 4)))
     fitting = distinct_names(names, columns)
-    while columns > _SHORTEST_NAME and any(
+    while columns > SHORTEST_NAME and any(
         points_wide(name, "small") > space for name, space in zip(fitting, room, strict=True)
     ):
-        columns = max(_SHORTEST_NAME, int(0.9 * columns))
+        columns = max(SHORTEST_NAME, int(0.9 * columns))
         fitting = distinct_names(names, columns)
     return fitting
+
+
+def points_of_row(ax: Axes) -> float:
+    """Return how many points the texts of a row may take: in a figure of its own, axes without labels on y get its margins too."""
+    figure = ax.get_figure(root=True)
+    if figure is None or figure.get_layout_engine() is None or len(figure.axes) > 1:
+        return 72 * inches_wide(ax) - 14
+    return 72 * float(figure.get_figwidth()) - 20
 
 
 def points_wide(text: str, size: Any, weight: str = "normal") -> float:

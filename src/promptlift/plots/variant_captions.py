@@ -24,8 +24,8 @@ _NO_SIZE: Final = "Hollow: interval unavailable, because the service reports no 
 _NO_INTERVAL: Final = "Hollow: the service reports no interval."
 
 
-def row_numbers(row: Mapping[Hashable, Any]) -> str:
-    """Return the numbers at the right of a row: lift, interval, sample size."""
+def row_numbers(row: Mapping[Hashable, Any], room: float) -> str:
+    """Return the numbers at the right of a row, as many as fit into so many points: lift and interval, the other lifts, sample size."""
     points = row["lift_basis"] == "points_completion"
     unit = "points" if points else "%"
     parts = ["no lift" if pd.isna(row["lift"]) else f"{row['lift']:+.1f} {unit}"]
@@ -49,6 +49,8 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         parts.append("sample size not reported")
     if row["equivalence"] in _BANDS:
         parts.append(_BANDS[row["equivalence"]])
+    while len(parts) > 1 and theme.points_wide(" · ".join(parts), theme.NUMBERS) > room:
+        del parts[1]
     return " · ".join(parts).replace("-", "−")
 
 
@@ -118,15 +120,13 @@ def _how_to_read(shown: pd.DataFrame, band: float | None, *, rehearsal: bool) ->
 
 
 def _logged_mix(shown: pd.DataFrame) -> str:
-    """Return what the two mixes are, with how much more often failed conversations were tested in the first row that has both."""
+    """Return what the two mixes are, with the shares of failed conversations of the first row that has both."""
     row = shown[shown[TESTED_LIFT["lift"]].notna()].iloc[0]
-    words = (
-        "Dot: lift on the mix of the logged conversations. In the tested mix failed ones come up more often"
-    )
-    shares = [row["failed_share_tested"], row["failed_share_logged"]]
-    if any(map(pd.isna, shares)):
+    words = "Dot: lift on the mix of the logged conversations, not on the tested mix"
+    tested, logged = row["failed_share_tested"], row["failed_share_logged"]
+    if pd.isna(tested) or pd.isna(logged):
         return f"{words}."
-    return f"{words} ({shares[0]:.0%} instead of {shares[1]:.0%}).".replace("%", " %")
+    return f"{words}: {logged:.0%} of those had failed, {tested:.0%} of the tested ones.".replace("%", " %")
 
 
 def _caveats(shown: pd.DataFrame) -> list[str]:

@@ -96,7 +96,8 @@ def variant_lift(
         tones = {"color": color or theme.palette(ax)[0], "ground": ax.get_facecolor()}
         _draw_panel(where, panel, (low, high), band, ax, tones | style)
         if len(panels) > 1:
-            _head(where, panel, several=facts["n_optimizations"] > 1, first=place == 0)
+            several, room = facts["n_optimizations"] > 1, theme.points_of_row(ax)
+            _head(where, panel, room, several=several, first=place == 0)
     notes = theme.notes_of(table, *variant_captions.notes(drawn, facts, band), *notes)
     return theme.finish(ax, table, notes, title=title)
 
@@ -148,9 +149,11 @@ def _panel_axes(ax: Axes, rect: tuple[float, float, float, float]) -> Axes:
     return panel
 
 
-def _head(ax: Axes, panel: pd.DataFrame, *, several: bool, first: bool) -> None:
+def _head(ax: Axes, panel: pd.DataFrame, room: float, *, several: bool, first: bool) -> None:
     stage, explanation = _HEADINGS.get(str(panel["stage"].iloc[0]), ("Stage not reported", ""))
     words = stage + explanation
+    if theme.points_wide(words, "small", "bold") > room:
+        words = stage
     if several:
         words = f"{theme.plain(panel['optimization_id'].iloc[0], 28)} · {stage}"
     if not first:
@@ -180,8 +183,12 @@ def _draw_panel(
         )
     mark_zero(ax, rows)
     records = panel.to_dict("records")
-    numbers = [variant_captions.row_numbers(row) for row in records]
     marks = [" · winner" if row["is_winner"] else "" for row in records]
+    room = theme.points_of_row(whole)
+    numbers = []
+    for row, mark in zip(records, marks, strict=True):
+        least = theme.points_wide(theme.plain(row["name"], theme.SHORTEST_NAME) + mark, "small")
+        numbers.append(variant_captions.row_numbers(row, room - least))
     beside = [mark + text for mark, text in zip(marks, numbers, strict=True)]
     names = theme.fit_names(whole, list(panel["name"]), beside)
     for y, row, name, mark, text in zip(rows, records, names, marks, numbers, strict=True):

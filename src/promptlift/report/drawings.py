@@ -14,7 +14,7 @@ from matplotlib.text import Annotation
 
 from promptlift import plots
 from promptlift.plots.periods import lane_height
-from promptlift.plots.theme import MAX_GROUPS
+from promptlift.plots.theme import MAX_GROUPS, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +118,9 @@ def _paint(
         plot(table, title=title, ax=ax)
         if width == "narrow":
             ax.set_ylabel("")
+            label = lines_of(ax.get_xlabel(), 72 * beside[1] * inches, "medium")
+            ax.set_xlabel("\n".join(label))
+            more += _TITLE_LINE * (len(label) - 1)
         foot = _FOOT + more + _NOTE_LINE * _lines_below(ax)
         head = 0.2 + _TITLE_LINE * (ax.get_title(loc="left").count("\n") + 1)
         full = foot + height + head
