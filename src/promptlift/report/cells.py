@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from promptlift.report.document import Column, Estimate, Part, Table
@@ -17,12 +18,10 @@ from promptlift.report.formatting import (
     interval,
     omitted,
     percent,
-    plain_number,
-    points,
-    relative,
     share_and_interval,
     signed,
 )
+from promptlift.words import figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +33,9 @@ FORMATTERS: Final[dict[str, Callable[[float], str]]] = {
     "share": percent,
     "score": signed,
     "confidence": confidence,
-    "percent": relative,
-    "points": points,
-    "number": plain_number,
+    "percent": partial(figures.signed, unit="%"),
+    "points": figures.signed,
+    "number": lambda number: f"{number:,.4g}".replace("-", "−"),
 }
 
 
@@ -74,7 +73,7 @@ def _single(cell: str | float | datetime | Part | None, kind: Kind) -> str:
         return f"{count(cell.hits)} of {count(cell.total)}" if cell.total else NOTHING
     if isinstance(cell, datetime):
         return day(cell) if kind == "day" else date_time(cell).removesuffix(" UTC")
-    return FORMATTERS[kind](cell)
+    return NOTHING if math.isnan(cell) else FORMATTERS[kind](cell)
 
 
 def value_of(number: Headline) -> str:

@@ -122,7 +122,8 @@ def compose(
         else "Prompts compared"
         if material.compared
         else material.names[0],
-        subtitle=_subtitle(material, len(table)),
+        subtitle=f"{' · '.join(material.names) if material.compared else 'How this prompt performs'} · "
+        f"{counted(len(table), 'conversation')}",
         answer=tuple(sentence for one in answers for sentence in one.sentences),
         facts=tuple(_facts(material, window, overview)),
         notices=(
@@ -182,7 +183,10 @@ def _with_safe_titles(table: pd.DataFrame, *, redacted: bool) -> pd.DataFrame:
     shown: dict[str, str] = {}
     cleaned = table.assign(issues=[_clean_issues(cell, shown, redacted=redacted) for cell in table["issues"]])
     if "topics" in table:
-        cleaned["topics"] = [_clean_topics(cell, shown) for cell in table["topics"]]
+        cleaned["topics"] = [
+            [_title(str(topic), shown) for topic in cell] if isinstance(cell, list) else cell
+            for cell in table["topics"]
+        ]
     cleaned.attrs = table.attrs
     return cleaned
 
@@ -194,10 +198,6 @@ def _title(given: str, shown: dict[str, str]) -> str:
     return shown[given]
 
 
-def _clean_topics(cell: Any, shown: dict[str, str]) -> Any:
-    return [_title(str(topic), shown) for topic in cell] if isinstance(cell, list) else cell
-
-
 def _clean_issues(cell: Any, shown: dict[str, str], *, redacted: bool) -> Any:
     """Return the issues of a conversation with their titles as they are shown."""
     if not isinstance(cell, list):
@@ -205,17 +205,12 @@ def _clean_issues(cell: Any, shown: dict[str, str], *, redacted: bool) -> Any:
     cleaned = []
     for one in cell:
         named = one if isinstance(one, dict) else {"title": one}
-        title = _title(str(named.get("title") or ""), shown)
-        cleaned.append(
-            {**named, "title": _without_quotes(title, named.get("evidence")) if redacted else title}
-        )
+        title, evidence = _title(str(named.get("title") or ""), shown), named.get("evidence")
+        if redacted:
+            is_quote = isinstance(evidence, str) and repeats(title, evidence[:_EVIDENCE_CHARS])
+            title = WITHHELD if is_quote else redact(title)
+        cleaned.append({**named, "title": title})
     return cleaned
-
-
-def _without_quotes(title: str, evidence: Any) -> str:
-    if isinstance(evidence, str) and repeats(title, evidence[:_EVIDENCE_CHARS]):
-        return WITHHELD
-    return redact(title)
 
 
 def _row_of_each(overview: pd.DataFrame, material: Material) -> list[tuple[str, dict[str, Any] | None]]:
@@ -224,11 +219,6 @@ def _row_of_each(overview: pd.DataFrame, material: Material) -> list[tuple[str, 
         return [(material.names[0], rows[0])]
     by_name = {row[GROUP]: row for row in rows}
     return [(name, by_name.get(name)) for name in material.names]
-
-
-def _subtitle(material: Material, rows: int) -> str:
-    what = " · ".join(material.names) if material.compared else "How this prompt performs"
-    return f"{what} · {counted(rows, 'conversation')}"
 
 
 def _facts(material: Material, window: Window, overview: pd.DataFrame) -> list[tuple[str, str]]:

@@ -19,27 +19,12 @@ def percent(share: float) -> str:
 
 def signed(score: float) -> str:
     """Format a score with its sign and two decimals."""
-    return NOTHING if math.isnan(score) else figures.signed(score, 2)
-
-
-def relative(change: float) -> str:
-    """Format a relative change in percent with its sign and one decimal."""
-    return NOTHING if math.isnan(change) else figures.signed(change, unit="%")
-
-
-def points(difference: float) -> str:
-    """Format a difference in percentage points with its sign and one decimal."""
-    return NOTHING if math.isnan(difference) else figures.signed(difference)
+    return figures.signed(score, 2)
 
 
 def confidence(value: float) -> str:
     """Format a confidence with three decimals, rounded down: below a threshold stays below it."""
-    return NOTHING if math.isnan(value) else f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
-
-
-def plain_number(number: float) -> str:
-    """Format a number of any size."""
-    return NOTHING if math.isnan(number) else f"{number:,.4g}".replace("-", "−")
+    return f"{math.floor(value * 1000 + 1e-9) / 1000:.3f}"
 
 
 def interval(low: float, high: float, form: Any = percent) -> str:

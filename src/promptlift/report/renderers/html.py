@@ -20,7 +20,7 @@ from promptlift.words.figures import counted
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from promptlift.report.document import Cell, Document, Figure, Headline, Kind, Logo, Transcript, Width
+    from promptlift.report.document import Cell, Document, Headline, Kind, Transcript, Width
 
 __all__ = ["page", "render"]
 
@@ -43,10 +43,11 @@ def page(document: Document, *, paged: bool = False) -> str:
     template = _environment().get_template("report.html.jinja")
     figures = [figure for section in document.sections for figure in section.figures]
     # A reader's screen may be narrow or dark; paper is neither.
-    drawings = {
-        figure.name: {width: figure.paint(width) for width in _widths(figure, paged=paged)}
-        for figure in figures
-    }
+    drawings: dict[str, dict[Width, str]] = {}
+    for figure in figures:
+        on_paper: Width = "narrow" if figure.is_half else "wide"
+        widths: tuple[Width, ...] = (on_paper,) if paged else ("wide", "narrow")
+        drawings[figure.name] = {width: figure.paint(width) for width in widths}
     dark = "" if paged or not figures else _follow_page(drawings)
     text = template.render(
         document=document,
@@ -61,12 +62,6 @@ def page(document: Document, *, paged: bool = False) -> str:
 def render(document: Document) -> bytes:
     """Render a document."""
     return page(document).encode("utf-8")
-
-
-def _widths(figure: Figure, *, paged: bool) -> tuple[Width, ...]:
-    if not paged:
-        return ("wide", "narrow")
-    return ("narrow",) if figure.is_half else ("wide",)
 
 
 def _follow_page(drawings: dict[str, dict[Width, str]]) -> str:
@@ -111,7 +106,9 @@ def _environment() -> Environment:
         "scale": _scale,
         "clock": clock_time,
         "omitted": omitted,
-        "data_uri": _data_uri,
+        "data_uri": lambda logo: (
+            f"data:image/{logo.kind};base64,{base64.b64encode(logo.data).decode('ascii')}"
+        ),
         "on_paper": _on_paper,
     }
     return environment
@@ -152,7 +149,3 @@ def _on_paper(transcript: Transcript) -> Transcript:
         for turn in turns
     ]
     return replace(transcript, turns=tuple(short))
-
-
-def _data_uri(logo: Logo) -> str:
-    return f"data:image/{logo.kind};base64,{base64.b64encode(logo.data).decode('ascii')}"

@@ -23,7 +23,7 @@ from promptlift.words.names import capital
 from promptlift.words.sentences import observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from promptlift.report.document import Cell, Field, Kind
     from promptlift.report.gather import Material
@@ -72,11 +72,8 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     if not others:
         return Answer()
     if not material.comparable:
-        return Answer(
-            (
-                f"{_listed(material.names)} have no text in common: their numbers are side by side, not compared.",
-            )
-        )
+        listed = f"{', '.join(material.names[:-1])} and {material.names[-1]}"
+        return Answer((f"{listed} have no text in common: their numbers are side by side, not compared.",))
     found = _compared(table, GROUP, first, material.labels)
     against = (Column("against", "Compared with"), lambda _: first)
     rows = [_row(name, found, name) for name in others]
@@ -130,10 +127,6 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     shown = Table.of("before", "Against the period before", rows, *prompt, rate_before, *_fields(material))
     section = _section("before", shown, None if material.compared else comparison)
     return Answer(tuple(sentences), section, _rule(words, 1))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _comparison(

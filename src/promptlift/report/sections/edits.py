@@ -54,7 +54,8 @@ def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool)
     return Table.of(
         "edits",
         "Edits of the winners",
-        sorted(rows, key=lambda row: (row["no"], _lead(row))),
+        # Those that won the most cells first.
+        sorted(rows, key=lambda row: (row["no"], (whole_of(row["lost"]) or 0) - (whole_of(row["won"]) or 0))),
         NUMBER,
         (Column("symptom", "What went wrong"), lambda row: kept(row, _text(row["symptom"]))),
         (Column("change", "What was changed"), lambda row: kept(row, _change(row))),
@@ -64,11 +65,6 @@ def winner_edits(material: Material, numbers: dict[Any, int], *, redacted: bool)
         (Column("generation", "Generation", "count"), lambda row: whole_of(row["generation"])),
         most=_MOST,
     )
-
-
-def _lead(row: dict[str, Any]) -> int:
-    """Return the order of an edit: those that won the most cells first."""
-    return (whole_of(row["lost"]) or 0) - (whole_of(row["won"]) or 0)
 
 
 def _change(row: dict[str, Any]) -> str:

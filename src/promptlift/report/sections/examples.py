@@ -177,8 +177,9 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
             "Sentiment",
             score_in_words if by_score else f"{row['sentiment']}{score_in_words and f' ({score_in_words})'}",
         )
-    titles = [one["title"] for one in _listed(row.get("issues"))]
-    yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
+    issues = row.get("issues")
+    if isinstance(issues, list):
+        yield "Issues", ", ".join(one_line(one["title"], 60) for one in issues[:4])
     yield "Id", one_line(row["conversation_id"], 64)
 
 
@@ -188,10 +189,6 @@ def _started(row: dict[str, Any]) -> datetime | None:
             when = pd.Timestamp(row[name]).to_pydatetime(warn=False)
             return when.replace(tzinfo=UTC) if when.tzinfo is None else when
     return None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _turns(messages: Sequence[Message]) -> Iterator[Turn]:

@@ -153,8 +153,9 @@ def _quotes(table: pd.DataFrame) -> Quotes:
             evidence = one.get("evidence")
             if not isinstance(evidence, str) or not evidence.strip():
                 continue
+            severity = one.get("severity")
             rank = (
-                -_rank(one.get("severity")),
+                -(SEVERITIES.index(severity) if severity in SEVERITIES else -1),
                 status == "in_progress",
                 is_missing(completed) or bool(completed),
                 0.0 if is_missing(sentiment) else float(sentiment),
@@ -164,12 +165,7 @@ def _quotes(table: pd.DataFrame) -> Quotes:
             for key in ((None, one["title"]), (prompt, one["title"])):
                 if key not in best or rank < best[key][0]:
                     best[key] = (rank, evidence)
-    return {key: _quotation(evidence) for key, (_, evidence) in best.items()}
-
-
-def _rank(severity: Any) -> int:
-    return SEVERITIES.index(severity) if severity in SEVERITIES else -1
-
-
-def _quotation(evidence: str) -> str:
-    return f"“{shorten(' '.join(visible(evidence).split()), _QUOTE_CHARS)[0]}”"
+    return {
+        key: f"“{shorten(' '.join(visible(evidence).split()), _QUOTE_CHARS)[0]}”"
+        for key, (_, evidence) in best.items()
+    }

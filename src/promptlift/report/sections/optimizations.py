@@ -169,14 +169,20 @@ def _tried_table(rows: list[Row], material: Material, level: int) -> Table:
         "Optimizations",
         rows,
         NUMBER,
-        (Column("created_at", "Started", "time"), lambda row: _time(row["created_at"])),
+        (
+            Column("created_at", "Started", "time"),
+            lambda row: None if pd.isna(row["created_at"]) else row["created_at"].to_pydatetime(),
+        ),
         *material.naming((Column("prompt", "Prompt"), lambda row: material.name_of(row["prompt_id"]))),
         (Column("variants", "Variants", "count"), lambda row: whole_of(row["variant_count"])),
         (Column("result", "Result"), _result),
         *_lifts(rows, level, lambda row: _lift(row["lift_pct"], row["lift_low"], row["lift_high"])),
         (Column("confidence", "Confi\u00addence", "confidence"), itemgetter("confidence")),
         (Column("pairs", "Pairs", "count"), lambda row: whole_of(row["n_pairs"])),
-        (Column("deployment", "Deployment"), _deployment),
+        (
+            Column("deployment", "Deployment"),
+            lambda row: _STATES.get(state := text_of(row["deployment_state"]), state),
+        ),
         (Column("mark", "Note"), _marks),
         most=_MOST,
     )
@@ -252,11 +258,6 @@ def _result(row: Row) -> str:
     return "no winner" if status == "completed" else status
 
 
-def _deployment(row: Row) -> str:
-    state = text_of(row["deployment_state"])
-    return _STATES.get(state, state)
-
-
 def _marks(row: Row) -> str:
     marks = {
         "original": "is_original",
@@ -285,10 +286,6 @@ def _level(rows: list[Row]) -> int:
 def _name(row: Row, *, redacted: bool) -> str:
     name = one_line(text_of(row["name"]), 60) or "(no name)"
     return redact(name) if redacted else name
-
-
-def _time(value: Any) -> Any:
-    return None if pd.isna(value) else value.to_pydatetime()
 
 
 def _true(value: Any) -> bool:
