@@ -89,7 +89,8 @@ def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     theme.write_rows(ax, rows, list(shown[label]), changed, counts)
     if not (facts["n_before"] and facts["n_after"]):
         theme.show_empty(ax, "Nothing to compare: one of the periods has no conversations with insights")
-    return theme.notes_of(table, _spans(facts), _rule(facts, len(shown)))
+    rule = f'"more" and "fewer": {score_rule(facts["level"], len(shown))}.'
+    return theme.notes_of(table, _spans(facts), rule)
 
 
 def _counts(row: dict[Any, Any]) -> str:
@@ -113,7 +114,3 @@ def _spans(facts: dict[str, Any]) -> str:
 def _day(time: str) -> str:
     at = pd.Timestamp(time)
     return f"{at:%d %b %Y}" if at == at.normalize() else f"{at:%d %b %Y %H:%M}"
-
-
-def _rule(facts: dict[str, Any], count: int) -> str:
-    return f'"more" and "fewer": {score_rule(facts["level"], count)}.'

@@ -93,10 +93,11 @@ def prompt_overview(
         raise ValueError(
             "Name the prompt, by its name or id: plots.prompt_overview(lift, 'Support assistant')."
         )
+    headed = _name(source, prompt_id) if title in (None, "auto") else title
     if not rows:
         if table:
             raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        return _page_of_aggregates(_headed(source, prompt_id, title), _aggregates(source, prompt_id), top)
+        return _page_of_aggregates(headed, _aggregates(source, prompt_id), top)
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -104,7 +105,7 @@ def prompt_overview(
     trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level, labels=labels)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
-    figure, axes = _page(_headed(source, prompt_id, title))
+    figure, axes = _page(headed)
     _headline(axes[0], headline, level)
     notes = draw_trend(axes[1], trend)
     # The panel's heading says it, and beside wide counts the label would run into the headline numbers.
@@ -173,10 +174,6 @@ def _name(source: Any, prompt_id: str | None) -> str:
         listed = source.prompts()
         name = dict(zip(listed["prompt_id"], listed["name"], strict=True)).get(prompt_id, prompt_id)
     return theme.plain(name or "All conversations", 54)
-
-
-def _headed(source: Any, prompt_id: str | None, title: str | None) -> str:
-    return _name(source, prompt_id) if title in (None, "auto") else title
 
 
 def _write_finding(ax: Axes, table: pd.DataFrame) -> None:
