@@ -11,6 +11,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.text import Text
 
 from promptlift import plots
+from promptlift.analysis.atlas import Atlas
 from promptlift.frames import (
     production_metrics_table,
     targets_table,
@@ -128,7 +129,25 @@ def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
     measured = benchmark(few, n)
     for value in ("difference", "cost"):
         yield f"benchmark {value}", lambda value=value, **more: plots.benchmark(measured, value=value, **more)
+    topics = atlas_of(few, n)
+    yield "atlas", lambda **more: plots.atlas(topics, **more)
     yield from of_views(few, n)
+
+
+def atlas_of(names: tuple[str, ...], n: int) -> Atlas:
+    """Make topics of these names, the first of which fails most."""
+    count = len(names)
+    shares, rates = np.linspace(0.4, 0.1, count), np.linspace(0.2, 0.9, count)
+    columns = {"cluster": np.arange(1, count + 1), "name": pd.Series(names, dtype="str"), "n": [n] * count, "share": shares,
+               "share_low": 0.8 * shares, "share_high": 1.2 * shares, "stability": [0.9] * count, "n_known": [n] * count, "rate": rates,
+               "rate_low": rates - 0.1, "rate_high": rates + 0.1}  # fmt: skip
+    table, ids = pd.DataFrame(columns), [f"c{at}" for at in range(n * count)]
+    table.attrs["promptlift"] = {"table": "atlas", "n": n * count, "level": 0.95, "basis": "outcome"}
+    topic = pd.Series(np.repeat(np.array(names, object), n), dtype="str")
+    assignments = pd.DataFrame(
+        {"conversation_id": ids, "cluster": np.repeat(np.arange(count), n), "name": topic}
+    )
+    return Atlas(table, assignments, pd.DataFrame({"conversation_id": ids, "topic": topic}))
 
 
 def searched(names: tuple[str, ...], n: int) -> pd.DataFrame:

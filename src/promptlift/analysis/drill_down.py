@@ -76,14 +76,14 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
     Parameters
     ----------
     table
-        Result of ``analysis.completion``, ``completion_trend``, ``sentiment_distribution``, ``sentiment_trend``,
+        Result of ``analysis.atlas`` (its ``table``), ``completion``, ``completion_trend``, ``sentiment_distribution``, ``sentiment_trend``,
         ``issues``, ``topics``, ``changes``, ``segments`` or ``compare``.
     conversations
         The table it was computed from. One that is not from pandas needs the column conversation_id.
     mark
         What names the number, in this order: the title of an issue or topic and the group; a time in the period, the
         group and the sentiment; the sentiment and the group; the column and its segment; the variant or the control; of
-        a change the title and ``"before"`` or ``"after"``. There is no group where ``by`` was not given. What is left
+        a change the title and ``"before"`` or ``"after"``; of an atlas the name. There is no group where ``by`` was not given. What is left
         out at the end does not matter. The sentiment ``"score"`` is those with a score.
     mentions
         Long table of the issues or topics, where the analysis had one.
@@ -316,6 +316,13 @@ def _segments(asked: _Asked) -> NDArray[np.bool_]:
     return rows
 
 
+def _atlas(asked: _Asked) -> NDArray[np.bool_]:
+    require(
+        asked.frame, ["topic"], hint="Pass the conversations of the atlas: analysis.atlas(df).conversations."
+    )
+    return _equal(asked.frame["topic"], _known_value(asked.mark["name"], asked.table["name"], "topic"))
+
+
 def _compare(asked: _Asked) -> NDArray[np.bool_]:
     facts, options = asked.facts, asked.facts["options"]
     frame, by = _grouped(asked.frame, facts["by"])
@@ -344,6 +351,7 @@ def _compare(asked: _Asked) -> NDArray[np.bool_]:
 
 # What names a number of each analysis, and the conversations that it counts.
 _ANALYSES: Final[dict[str, tuple[tuple[str, ...], Callable[[_Asked], NDArray[np.bool_]]]]] = {
+    "atlas": (("name",), _atlas),
     "changes": (("title", "side"), _changes),
     "compare": (("variant",), _compare),
     "completion": (("group",), _completion),

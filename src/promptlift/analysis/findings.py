@@ -343,6 +343,19 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return _difference(ends_of(row, "difference"), name, "the one before")
 
 
+def _atlas(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if table.empty:
+        return "No topics were found"
+    row = table.iloc[0]
+    name = quoted(row["name"])
+    if known(row.get("rate")):
+        rate, *ends = percent(row["rate"], row["rate_low"], row["rate_high"])
+        n = counted(row["n_known"], "conversation")
+        return f"The topic with the most failures is {name}: {rate} ({ends[0]} to {ends[1]}) of its {n} completed their task{as_seen_by(facts['basis'])}"
+    share, *ends = percent(row["share"], row["share_low"], row["share_high"])
+    return f"The largest of {counted(len(table), 'topic')} is {name}: {share} ({ends[0]} to {ends[1]}) of the conversations"
+
+
 def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return "No segments to compare"
@@ -461,6 +474,7 @@ _UNTOLD: Final = {
 }  # fmt: skip
 _SHARES: Final = ("completion_trend", "sentiment_distribution", "sentiment_trend", "issues", "topics")
 _FINDINGS: Final[dict[str, Callable[..., str]]] = {
+    "atlas": _atlas,
     "compare": _compare,
     "completion_trend": _completion_trend,
     "changes": _changes,

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from promptlift.plots.atlas import atlas
     from promptlift.plots.benchmark import benchmark
     from promptlift.plots.changes import changes
     from promptlift.plots.compare import compare
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from promptlift.plots.where_it_differs import where_it_differs
 
 __all__ = [
+    "atlas",
     "benchmark",
     "changes",
     "compare",

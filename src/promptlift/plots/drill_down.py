@@ -108,7 +108,7 @@ class DrillDown:
                 "title": row.get("issue", row.get("topic")),
                 "sentiment": sentiment,
                 "period": row.get("period_start"),
-                "group": row.get(facts["by"]),
+                "group": row.get(facts.get("by")),
             }
             key = tuple(values[name] for name in names if name != "side")
             named = " · ".join(_name(name, values[name], facts) for name in names if name != "side")
@@ -196,4 +196,4 @@ def _sample(row: Mapping[Any, Any], sentiment: Any, estimate: str) -> str:
         return f"n = {row['sentiment_n']:,}"
     if estimate.endswith("_share"):
         return f"n = {row[sentiment]:,} of {row['n']:,}"
-    return f"n = {row['n']:,}"
+    return f"n = {row.get('n_known', row['n']):,}"

@@ -16,7 +16,7 @@ from promptlift.analysis.changes import changes
 from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.verdicts import read_outcome
 from promptlift.display import static_html
-from promptlift.schema.basis import as_seen_by
+from promptlift.schema.basis import as_seen_by, may_tell
 from promptlift.stats.intervals import check_level
 from promptlift.words.figures import counted, known, percent
 from promptlift.words.names import name_in_words
@@ -161,11 +161,14 @@ class Atlas:
         two ``borderline`` ones, which nearly belong elsewhere. ``attrs["promptlift"]`` has in ``sentences`` what each row shows.
     assignments
         One row per conversation: ``conversation_id``, ``cluster`` and ``name``, missing for conversations of no topic.
+    conversations
+        The conversations as they were given (of an engine, the columns that were read without the texts), with the column ``topic``,
+        the name.
     """
 
     table: pd.DataFrame
     assignments: pd.DataFrame
-    _frame: pd.DataFrame
+    conversations: pd.DataFrame
 
     @property
     def sentence(self) -> str:
@@ -212,9 +215,7 @@ class Atlas:
         """
         number = self.assignments["cluster"]
         topics = [[] if pd.isna(one) else [str(one)] for one in number]
-        dated = self._frame.assign(
-            topics=pd.Series(topics, self._frame.index, dtype="object"), has_insights=True
-        )
+        dated = self.conversations.assign(topics=np.array([*topics, None], object)[:-1], has_insights=True)
         found = changes(dated, of="topics", at=at, window=window, periods=periods, top=None, level=level)
         facts = facts_of(found)
         found = found.rename(columns={"topic": "cluster"}).astype({"cluster": "int64"})
@@ -224,6 +225,17 @@ class Atlas:
         found["change"] = change.mask(change.eq("shrunk") & found["n_after"].eq(0), "vanished")
         found.attrs["promptlift"] = {**facts, "table": "atlas_changes"}
         return found
+
+    def by_gain(self) -> pd.DataFrame:
+        """Return the table with the topic that has the most failures first: its share times its rate of failure.
+
+        Without outcomes, or where a word list judged, it has no rates, and the largest topic is first.
+        """
+        basis = facts_of(self.table)["basis"]
+        if "rate" not in self.table or not may_tell(basis):
+            return self.table.drop(columns=["n_known", "rate", "rate_low", "rate_high"], errors="ignore")
+        gain = self.table["share"] * (1.0 - self.table["rate"])
+        return self.table.loc[gain.sort_values(ascending=False, kind="stable").index]
 
     def __str__(self) -> str:
         return "\n".join(
@@ -298,7 +310,9 @@ def atlas(
     about = {"outcome": outcome, "level": level, "seed": seed, "basis": basis, "n": len(frame)}
     table = with_provenance(table, conversations, "atlas", **about)
     table.attrs["promptlift"]["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
-    return Atlas(table, with_provenance(assignments, conversations, "atlas_assignments", **about), frame)
+    assignments = with_provenance(assignments, conversations, "atlas_assignments", **about)
+    kept = conversations if isinstance(conversations, pd.DataFrame) else frame
+    return Atlas(table, assignments, kept.assign(topic=name.array))
 
 
 def read_with_texts(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFrame, str]:
