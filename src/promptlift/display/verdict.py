@@ -88,7 +88,7 @@ def _tested_too(results: OptimizationResults) -> str:
     if results.lift is None:
         return ""
     (tested,) = signed_figures(results.lift)
-    return f" (on the tested mix, in which failed ones come up more often, {tested}%)"
+    return f" ({tested}% on the tested mix)"
 
 
 def _lift(results: OptimizationResults) -> str:

@@ -223,7 +223,7 @@ def _effect(results: OptimizationResults) -> tuple[str, Node | None]:
         words += f" ({interval_in_words(level, shown.lift_low, shown.lift_high)}, valid at every look)"
     else:
         interval = interval_in_words(level, shown.lift_low, shown.lift_high)
-        tested = f"{relative(results.lift or 0.0)} on the tested mix, in which failed ones come up more often"
+        tested = f"{relative(results.lift or 0.0)} on the tested mix"
         words += f" on the mix of the logged conversations ({interval}), {tested}"
     if results.lift_verified is not None:
         pairs = results.verified_pairs.n if results.verified_pairs is not None else 0

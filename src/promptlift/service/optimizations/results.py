@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from promptlift.stats.verdict import Progress, VariantStats, Verdict
 
 NOT_BETTER_ON_LOGGED_MIX: Final = (
-    "The winner is better on the tested mix, in which failed conversations come up more often, but on the mix of the logged "
+    "The winner is better on the tested mix of conversations, but on the mix of the logged "
     "conversations it completed no more tasks than the original."
 )
 _NO_MIXES: Final[Mapping[int, LoggedMix]] = MappingProxyType({})

@@ -91,7 +91,7 @@ class Card:
         if tested is not None:
             ends = _ends(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
             words += (
-                f", {relative(tested)} on the tested mix, in which failed ones come up more often ({ends})"
+                f", {relative(tested)} on the tested mix ({ends})"
             )
         if row["lift_expected"] is not None:
             words += f", expected {relative(row['lift_expected'])}"
