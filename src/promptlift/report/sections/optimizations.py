@@ -53,9 +53,9 @@ _MEANING: Final = (
     "lift of a chosen variant is too high on average; the expected lift is corrected for that."
 )
 _MIXES: Final = (
-    "Scenarios come from logged conversations, failed ones more often than they were logged. The lift on the tested "
-    "mix is what was measured on them; the lift on the logged mix is re-weighted to how often they were logged, and "
-    "is the one to quote. Verified and expected lift are those of the logged mix where it has them."
+    "Scenarios are drawn from logged conversations, failed ones three times as readily as others. The lift on the "
+    "tested mix is what was measured on them; the lift on the logged mix is re-weighted to how often they were logged, "
+    "and is the one to quote. Verified and expected lift are those of the logged mix where it has them."
 )
 
 
