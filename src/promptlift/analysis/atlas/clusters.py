@@ -9,6 +9,7 @@ Machine Intelligence 27, 835-850 (co-association, lifetimes).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from promptlift.analysis.atlas.vectors import Points
 
-RUNS: Final = 30
+RUNS: Final = 60
 _SHARE: Final = 0.8
 # Of the square root of the number of conversations: fewest and most parts of one run.
 _PARTS: Final = (1 / 3, 1.5)
@@ -29,6 +30,9 @@ _ITERATIONS: Final = 20
 SMALLEST: Final = 5
 """Fewest conversations of a cluster; what is smaller belongs to none."""
 _THIRDS: Final = 3
+# unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
+# topics would be drawn by lot.
+_USUAL_CUT: Final = NormalDist(0.75, 0.15)
 # What decides whether there are topics.
 _DECIDING: Final = 1_000
 _SHUFFLES: Final = 3
@@ -47,7 +51,8 @@ class Clusters:
     centres
         Their means.
     stability
-        For each cluster the mean share of it that is found again by other runs on other draws (Jaccard).
+        For each cluster the mean share of it that is found again by other runs on other draws, whose number of clusters is found anew
+        (Jaccard).
     """
 
     labels: NDArray[np.intp]
@@ -82,7 +87,9 @@ def has_topics(words: Block, rng: np.random.Generator) -> bool:
     def lifetime(block: Block) -> float:
         points = Space.fit(block, None, rng)[1]
         known = points[points.any(axis=1)]
-        return _longest_lived(_tree(_partitions(known, rng)), 2)[1] if len(known) >= 2 * SMALLEST else 0.0
+        return (
+            float(_ranges(_tree(_partitions(known, rng)), 2)[1].max()) if len(known) >= 2 * SMALLEST else 0.0
+        )
 
     chance = max(lifetime(found.shuffled(rng)) for _ in range(_SHUFFLES))
     return lifetime(found) > max(_SHORTEST, _TIMES_CHANCE * chance)
@@ -105,10 +112,9 @@ def find_clusters(points: Points, rng: np.random.Generator, *, fewest: int = 2) 
     if len(known) < 2 * SMALLEST:
         return Clusters(labels, points[:0], np.zeros(0))
     parts = _partitions(points[known], rng)
-    tree = _tree(parts)
-    count, _ = _longest_lived(tree, fewest)
-    found = _cut(tree, count)
-    again = [_cut(_tree(parts[third::_THIRDS]), count) for third in range(_THIRDS)]
+    found, *again = (
+        _cut(_tree(some), fewest) for some in (parts, *(parts[third::_THIRDS] for third in range(_THIRDS)))
+    )
     sizes = np.bincount(found)
     kept = [place for place in np.argsort(-sizes, kind="stable") if sizes[place] >= SMALLEST]
     number = np.full(len(sizes), -1)
@@ -173,18 +179,22 @@ def _tree(parts: NDArray[np.int16]) -> NDArray[np.float64]:
     return linkage(apart, "average")
 
 
-def _longest_lived(tree: NDArray[np.float64], fewest: int) -> tuple[int, float]:
-    """Return the number of clusters that stays the same over the longest range of agreement, and that range."""
+def _ranges(
+    tree: NDArray[np.float64], fewest: int, *, usual: bool = False
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return numbers of clusters, and over which range of agreement each stays the same; a usual one weighs more."""
     n = len(tree) + 1
     heights = np.append(0.0, tree[:, 2])
+    if usual:
+        heights = np.array([_USUAL_CUT.cdf(height) for height in heights])
     most = min(n - 1, round(_PARTS[1] * n**0.5) + 1)
     counts = np.arange(min(fewest, most), most + 1)
-    lifetimes = heights[n - counts + 1] - heights[n - counts]
-    best = int(lifetimes.argmax())
-    return int(counts[best]), float(lifetimes[best])
+    return counts, heights[n - counts + 1] - heights[n - counts]
 
 
-def _cut(tree: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
+    """Cut a tree into the number of clusters that stays the same over the longest range of agreement."""
     from scipy.cluster.hierarchy import fcluster  # noqa: PLC0415  (only clusters need it)
 
-    return np.asarray(fcluster(tree, count, "maxclust") - 1, np.intp)
+    counts, ranges = _ranges(tree, fewest, usual=True)
+    return np.asarray(fcluster(tree, counts[ranges.argmax()], "maxclust") - 1, np.intp)
