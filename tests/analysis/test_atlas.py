@@ -10,7 +10,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from support.topical import TEMPLATES, agreement, asked, conversation, table_of, topical
+from support.topical import TEMPLATES, WEEKS, agreement, asked, conversation, table_of, topical, weeks
 
 SAFE = "<script>alert(1)</script>"
 
@@ -75,6 +75,19 @@ def test_same_seed_same_topics_and_numbers_masked():
     )
 
 
+def test_customers_and_single_letters_name_no_topic():
+    table = topical("English", 80)
+    customers = {"refund": "Omar", "password": "Amelia", "delivery": "Noah", "subscription": "Mia"}
+    texts = [
+        text.replace('"content": "', f'"content": "it is {customers[topic]} of ca who asks, ', 1)
+        for text, topic in zip(table["content"], table["truth"], strict=True)
+    ]
+    found = analysis.atlas(table.assign(content=texts))
+    words = {word for name in found.table["name"] for word in name.split(" · ")}
+    assert words
+    assert not words & {*(name.lower() for name in customers.values()), "ca"}
+
+
 def test_a_topic_has_what_its_conversations_have():
     table = topical("English", 80)
     refund = table["truth"].eq("refund")
@@ -135,6 +148,17 @@ def test_changes_say_new_vanished_grown_and_shrunk():
     assert set(change["name"]) == set(found.table["name"])
     assert (change["p_holm"] >= change["p"]).all()
     assert {"new", "grown"} <= set(found.changes(window="7D")["change"])
+
+
+@pytest.mark.slow
+def test_growth_of_five_points_is_found_and_nothing_where_nothing_changed():
+    rng = np.random.default_rng(0)
+    shares = np.r_[0.1, np.full(9, 0.1)]
+    grown = np.r_[0.15, np.full(9, 0.85 / 9)]
+    found = [weeks(shares, grown, 2_000, rng).changes(periods=WEEKS) for _ in range(8)]
+    assert sum(change.set_index("cluster")["change"][1] == "grown" for change in found) >= 7
+    same = [weeks(shares, shares, 2_000, rng).changes(periods=WEEKS) for _ in range(25)]
+    assert sum(change["change"].ne("unclear").any() for change in same) <= 3
 
 
 def test_more_than_the_sample_are_placed(monkeypatch):

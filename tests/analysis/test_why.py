@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +33,20 @@ def test_the_ending_that_fails_is_named_with_evidence():
         assert "of the failures" in sentence
         assert "cause" not in sentence
     assert facts["summary"].endswith("conversations.")
+
+
+def test_a_quotation_is_from_the_last_turn_that_says_it():
+    table = logged(240)
+
+    def told_twice(content: str) -> str:
+        messages = json.loads(content)["messages"]
+        messages[1]["content"] = f"{messages[3]['content']}, let me look"
+        return json.dumps({"messages": messages})
+
+    found = analysis.why(table.assign(content=table["content"].map(told_twice)))
+    assert len(found) >= 1
+    assert found["turn"].eq(4.0).all()
+    assert not any("let me look" in text for texts in found["quotations"] for text in texts)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.stats.multiplicity import holm
 from support.shared_data import load, needs_shared
-from support.topical import agreement, table_of, topical
+from support.topical import WEEKS, agreement, table_of, topical, weeks
 
 pytestmark = [needs_shared, pytest.mark.benchmark, pytest.mark.timeout(7200)]
 
@@ -163,6 +163,30 @@ def test_stable_topics_are_found_again_on_four_of_five():
         kept = full.isin(stable)
         _, ari = agreement(full[kept], part[kept])
         print(f"{name}: {len(stable)} of {len(whole.table)} topics are stable, ARI {ari:.2f}")
+
+
+def test_changes_are_true():
+    rng = np.random.default_rng(0)
+
+    def shares(first: float = 0.0) -> np.ndarray:
+        rest = rng.dirichlet(np.full(11, 2.0))
+        return np.r_[first, (1.0 - first) * rest]
+
+    named = 0
+    for _ in range(400):
+        usual = shares(0.08)
+        named += weeks(usual, usual, 2_000, rng).changes(periods=WEEKS)["change"].ne("unclear").any()
+    print(f"\nno change: {named / 400:.1%} of 400 weeks name one")
+    assert named <= 28  # of a binomial with 5 %, 97 %
+    for first in (0.02, 0.05, 0.1, 0.2, 0.3):
+        found = 0
+        for _ in range(100):
+            usual = shares(first)
+            grown = np.r_[first + 0.05, usual[1:] * (0.95 - first) / (1.0 - first)]
+            change = weeks(usual, grown, 2_000, rng).changes(periods=WEEKS).set_index("cluster")["change"]
+            found += change[1] == "grown"
+        print(f"from {first:.0%} to {first + 0.05:.0%}: found in {found} of 100 weeks", flush=True)
+        assert found >= 90 or first > 0.1
 
 
 def test_a_rare_topic_and_twenty_thousand():

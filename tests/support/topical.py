@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.atlas import Atlas
+
 # Templates, then what fills them; {0} and {1} are drawn anew each time.
 TEMPLATES = {
     "English": {
@@ -116,6 +118,23 @@ def logged(n: int, *, seed: int = 0, failures: bool = True) -> pd.DataFrame:
     return table_of(
         contents, task_completed=pd.array(done, dtype="boolean"), basis="outcome", apology=[0] * n
     )
+
+
+def weeks(before: list[float], after: list[float], n: int, rng: np.random.Generator) -> Atlas:
+    """Draw two weeks of so many conversations from these shares of topics; the second begins on 8 January 2026."""
+    drawn = np.concatenate([rng.choice(len(shares), n, p=shares) for shares in (before, after)])
+    table = table_of(
+        [""] * (2 * n),
+        created_at=pd.Timestamp("2026-01-01T12:00Z") + pd.to_timedelta(np.repeat([0, 7], n), unit="D"),
+    )
+    topics = pd.DataFrame(
+        {"cluster": np.arange(1, len(before) + 1), "name": [f"topic {at}" for at in range(len(before))]}
+    )
+    assigned = table[["conversation_id"]].assign(cluster=pd.array(drawn + 1, dtype="Int64"))
+    return Atlas(topics, assigned, table)
+
+
+WEEKS = (("2026-01-01", "2026-01-08"), ("2026-01-08", "2026-01-15"))
 
 
 def agreement(one: object, other: object) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA, MASK
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TERMS: Final = 3
 _FEWEST: Final = 3
 _LONGEST_NAME: Final = 60
+_FEWEST_LETTERS: Final = 3
 # unspecified: standard errors of a log-odds, and share of the conversations, that a term of a name needs.
 _LEAST_Z: Final = 2.5
 _LEAST_SHARE: Final = 0.15
@@ -33,8 +34,13 @@ _LEAST_SHARE: Final = 0.15
 _PRIOR: Final = 10.0
 
 
-def telling_terms(labels: NDArray[np.intp], count: int, blocks: Sequence[Block]) -> list[list[str]]:
-    """Return for each cluster the terms that its conversations have far more often than all others, the surest first."""
+def telling_terms(
+    labels: NDArray[np.intp], count: int, blocks: Sequence[Block], proper: Collection[str] = ()
+) -> list[list[str]]:
+    """Return for each cluster the terms that its conversations have far more often than all others, the surest first.
+
+    Proper names, two letters and Japanese grammar only where there is nothing else.
+    """
     places = np.flatnonzero(labels >= 0)
     ones = np.ones(len(places), np.float32)
     chosen = sp.csr_matrix((ones, (labels[places], places)), (count, len(labels)))
@@ -58,9 +64,15 @@ def telling_terms(labels: NDArray[np.intp], count: int, blocks: Sequence[Block])
         ):
             if MASK not in terms[term]:
                 found[cluster].append((-score[cluster, term], terms[term]))
-    # Words in hiragana alone are mostly grammar.
-    ordered = [sorted(one, key=lambda it: (HIRAGANA.fullmatch(it[1]) is not None, *it)) for one in found]
-    return [_different([term for _, term in one]) for one in ordered]
+    ordered = [[term for _, term in sorted(one)] for one in found]
+    return [_different([term for term in one if not _says_little(term, proper)] or one) for one in ordered]
+
+
+def _says_little(term: str, proper: Collection[str]) -> bool:
+    word = term.removeprefix(ASSISTANT)
+    return (
+        word in proper or (word.isascii() and len(word) < _FEWEST_LETTERS) or bool(HIRAGANA.fullmatch(word))
+    )
 
 
 def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -11,7 +11,7 @@ import pandas as pd
 from promptlift.analysis.atlas.clusters import Clusters, find_clusters, has_topics
 from promptlift.analysis.atlas.measures import READ, cluster_measures
 from promptlift.analysis.atlas.names import names, telling_terms
-from promptlift.analysis.atlas.vectors import Block, Space, opening, turns_of, unit
+from promptlift.analysis.atlas.vectors import Block, Space, opening, proper_names, turns_of, unit
 from promptlift.analysis.changes import changes
 from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.verdicts import read_outcome
@@ -72,11 +72,14 @@ class Grouping:
         Of the conversations that were compared.
     names, terms
         Of each cluster.
+    proper
+        Proper names in the texts.
     """
 
     clusters: Clusters
     names: list[str]
     terms: list[list[str]]
+    proper: set[str]
     _read: Read
     _space: Space | None
     _usual: Points
@@ -118,8 +121,11 @@ class Grouping:
                 usual = _means(points, within[drawn])
                 points = unit(points - usual[within[drawn]])
             clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
-        terms = telling_terms(clusters.labels, clusters.count, (words, tools))
-        found = cls(clusters, names(terms), terms, read, space, usual)
+        proper = proper_names(
+            turn["content"] for content in contents.iloc[drawn] for turn in turns_of(content)
+        )
+        terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
+        found = cls(clusters, names(terms), terms, proper, read, space, usual)
         places = found.place(contents, within)
         places.labels[drawn] = clusters.labels
         return found, places
@@ -269,7 +275,7 @@ def atlas(
 ) -> Atlas:
     """Find the topics of conversations, and name them in the conversations' own words.
 
-    What users asked, their first turns above all, and the tools that were called are compared by TF-IDF in 50 dimensions. Thirty
+    What users asked, their first turns above all, and the tools that were called are compared by TF-IDF in 50 dimensions. Sixty
     partitions into different numbers of parts, each of another 80 % of the conversations, vote on which belong together; the
     number of topics is that on which they agree over the longest range. No word list, language or number is given. Where words
     shuffled between the conversations make topics as well, none is named. Of more than 4,000 conversations that many, drawn at

@@ -68,13 +68,14 @@ class _Endings:
         these, others = (np.flatnonzero(some)[:_COMPARED] for some in (failures, successes))
         documents = [ending(turns_of(content)) for content in self.contents.iloc[[*these, *others]]]
         blocks = [Block.of(document[place] for document in documents) for place in range(2)]
-        return telling_terms(np.repeat([0, -1], [len(these), len(others)]), 1, blocks)[0]
+        labels = np.repeat([0, -1], [len(these), len(others)])
+        return telling_terms(labels, 1, blocks, self.groups.proper)[0]
 
     def evidence(self, members: NDArray[np.bool_], terms: Sequence[str]) -> dict[str, Any]:
-        """Return where terms are first found, and quotations of the most typical conversations."""
+        """Return where terms are last found, and quotations of the most typical conversations."""
         typical = np.flatnonzero(members)
         typical = typical[np.argsort(-self.places.closeness[typical], kind="stable")]
-        read = ((place, _first(turns_of(self.contents.iloc[place]), terms)) for place in typical[:_COMPARED])
+        read = ((place, _last(turns_of(self.contents.iloc[place]), terms)) for place in typical[:_COMPARED])
         found = [(str(self.ids[place]), *one) for place, one in read if one is not None]
         quoted = {text: conversation for conversation, _, text in reversed(found)}
         shown = list(dict.fromkeys(text for *_, text in found))[:_QUOTATIONS]
@@ -128,7 +129,7 @@ def why(
     DataFrame
         One row per group, that with the most failures first: ``name``, ``n`` conversations, ``n_failed``, ``share`` of all
         failures with ``share_low`` and ``share_high`` (fractions, Wilson), ``difference_points`` by which it fails more often than
-        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the turns that first have
+        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the last turns that have
         a word of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
         failures cannot be told, ``name``, ``n``, ``share`` of all conversations, ``turn`` and the quotations of unusual endings.
         ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows.
@@ -263,11 +264,14 @@ def _share(part: int, whole: int, level: float) -> dict[str, float]:
     }
 
 
-def _first(turns: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> tuple[int, str] | None:
-    """Return where the last turns first have the surest of the terms that they have, and the text around it."""
-    start = start_of_end(turns)
+def _last(turns: Sequence[Mapping[str, Any]], terms: Sequence[str]) -> tuple[int, str] | None:
+    """Return where the last turns last have the surest of the terms that they have, and the text around it.
+
+    Earlier turns more often request than fail.
+    """
     for term in terms:
-        for place, turn in enumerate(turns[start:], start):
+        for place in range(len(turns) - 1, start_of_end(turns) - 1, -1):
+            turn = turns[place]
             if (at := _find(term, turn)) >= 0:
                 begin = max(0, at - _AROUND)
                 text = ("…" if begin else "") + turn["content"][begin : begin + 2 * _AROUND]
