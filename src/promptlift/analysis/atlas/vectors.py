@@ -94,7 +94,7 @@ def words_of(text: str) -> list[str]:
 def proper_names(texts: Iterable[str]) -> set[str]:
     """Return words that have a capital nearly wherever they follow another word; none where a language writes more than names so.
 
-    >>> sorted(proper_names(["hello, my name is Omar and this is what I need", "it is for Omar from Chicago please"]))
+    >>> sorted(proper_names(["my name is Omar and this is what I need", "it is for Omar from Chicago, please send it at once"]))
     ['chicago', 'omar']
     """
     seen: Counter[str] = Counter()
