@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from promptlift.errors import PromptliftError
 from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import AdaptiveTimeout
-from promptlift.service.llm.failures import Availability
+from promptlift.service.llm.failures import (
+    Availability,
+    EndpointDown,
+    LlmRefused,
+    LlmUnavailable,
+    is_hopeless,
+)
 
 POLICY = RetryPolicy(attempts=5, budget=100, first=1, longest=6)
 
@@ -55,3 +64,20 @@ def test_it_is_away_for_as_long_as_somebody_asked():
     assert not model.away_for(10.1)
     assert model.away_for(4, asked_since=6)
     assert not model.away_for(5, asked_since=6)
+
+
+@pytest.mark.parametrize(
+    ("error", "hopeless"),
+    [
+        (EndpointDown(60), True),
+        (LlmRefused("wrong key", status=401), True),
+        (LlmRefused("too long", status=400), False),
+        (LlmUnavailable("busy"), False),
+    ],
+)
+def test_what_no_other_call_would_fare_better_at_ends_everything(error, hopeless):
+    wrapped = PromptliftError("not judged")
+    wrapped.__cause__ = error
+    assert is_hopeless(error) is is_hopeless(wrapped) is hopeless
+    assert (Availability().gone(error) is not None) is hopeless
+    assert str(Availability(after=1).gone(error)) == str(error)

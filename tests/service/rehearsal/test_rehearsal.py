@@ -10,6 +10,7 @@ from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations.checks import problems_of
+from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants import STRATEGIES, write_variants
 from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.script import RULES, Script
@@ -89,6 +90,34 @@ def test_a_variant_of_a_prompt_that_has_a_rule_already_gets_another():
     texts = [variant.content for variant in written.variants]
     assert len(set(texts)) == 5
     assert all(text.count(rule) <= 1 for text in texts for rule in RULES.values())
+
+
+def edits_of(conversations, *, content=SHOP.content, number=1):
+    rest = {"edits": [], "intent": {}, "general": {}, "problems": []}
+    request = EditsRequest(PromptText(content), conversations, **rest, seed=number)
+    return Rehearsal(1).write_edits(request)[0]
+
+
+def test_edits_answer_the_most_frequent_issues_and_quote_them():
+    shown = [
+        ShownConversation("a", False, ["Late"], [("user", "Hello?"), ("assistant", "(Rehearsal) Ask the post office.")]),
+        ShownConversation("b", False, ["Late"], [("user", "Hi."), ("assistant", "Who knows?")]),
+        ShownConversation("c", False, [], [("user", "Hi."), ("assistant", "No.")]),
+        ShownConversation("d", False, ["Silence"], [("user", "Hello?")]),
+        ShownConversation("e", True, ["Rude"], [("assistant", "Done.")]),
+    ]  # fmt: skip
+    late, other = edits_of(shown)
+    assert [(one.conversation, one.quote) for one in late.evidence] == [
+        ("a", "Ask the post office."),
+        ("b", "Who knows?"),
+    ]
+    assert (late.symptom, other.symptom) == ("Rehearsal: Late", "Rehearsal: The matter was left open")
+    assert late.text != other.text
+    # Not what the text holds already, and not always the same.
+    assert {edits_of(shown, number=number)[0].text for number in range(60)} == set(RULES.values())
+    whole = "\n".join(list(RULES.values())[1:])
+    assert [one.text for one in edits_of(shown, content=whole)] == list(RULES.values())[:1]
+    assert edits_of([]) == []
 
 
 def test_scenarios_are_about_the_prompt_and_never_the_same():

@@ -208,6 +208,16 @@ def nothing(_cell):
     return ()
 
 
+def test_where_completion_is_equal_only_the_goal_takes_a_candidate_into_the_pool():
+    without = talked_by_one(completed=alike, scores=nothing)
+    assert without.members[1].state == "rejected"
+    assert "goal" not in without.members[1].reason
+    search = talked_by_one(completed=alike, scores=lambda _: (0.25, 1.0))
+    assert search.members[1].state == "pool"
+    assert search.members[1].reason == "It won 0 and lost 0 of 16 cells. By the goal that is +75.0 points."
+    assert (search.best().number, search.finalist().number) == (1, 1)
+
+
 def test_whoever_completes_less_or_meets_the_goal_less_is_refused():
     search = talked_by_one(completed=lambda cell: (True, cell != 3), scores=lambda _: (0.0, 1.0), looks=1)
     assert search.members[1].state == "rejected"

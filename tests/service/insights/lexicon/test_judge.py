@@ -106,6 +106,18 @@ def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
     assert "User was upset" in evidence(talk_of("This is the worst, a terrible and horrible shop.", "Sorry."))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My network is terrible and bad, there is no signal, it fails and I lost every call.",
+        "I lost my bag, the damage is terrible and the handle is broken.",
+        "I am not upset, but the bad line failed and the call was lost, terrible.",
+    ],
+)
+def test_what_is_bad_or_sad_is_not_quoted_as_anger(said):
+    assert "User was upset" not in evidence(talk_of("Hello there", "How can I help?", said, "I see."))
+
+
 def test_a_long_message_is_quoted_around_what_it_shows_and_cut_at_words():
     filler = "and then the courier came to the wrong door again "
     said = f"{filler * 8}I don\u2019t care, this is a waste of my day, a waste of time! {filler * 8}".strip()
