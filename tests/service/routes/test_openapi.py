@@ -40,6 +40,18 @@ def test_every_schema_is_json_schema(document):
         Draft202012Validator.check_schema(schema)
 
 
+def test_fields_are_described_by_their_docstrings_inherited_and_aliased_ones_too(document):
+    schemas = document["components"]["schemas"]
+    for model, field, text in (
+        ("Label", "promptId", "The prompt, or agent, to which it belongs."),  # of its base
+        ("Simulation", "pass", "Number of the pass."),
+        ("Pagination", "total", "Items in the whole list at the time of the request."),
+    ):
+        assert schemas[model]["properties"][field]["description"] == text
+    entry = schemas["ConversationsCreate"]["properties"]["conversations"]["items"]
+    assert entry["properties"]["title"]["description"] == "What the conversation is called."
+
+
 def test_a_summary_is_english_in_both_schemes_and_marks_what_is_beyond_the_specification(described):
     assert described["GET /prompts/{id}"]["summary"] == "Get a prompt"
     assert described["GET /agents/{id}"]["summary"] == "Get an agent"
