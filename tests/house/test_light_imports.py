@@ -57,6 +57,8 @@ def test_nothing_is_loaded_before_it_is_used(tmp_path):
     assert (count <= 20, heavy) == (True, {"pydantic"})
     count, heavy = loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')")
     assert (count <= 145, heavy) == (True, {"httpx", "pydantic"})
+    _, heavy = loaded_by("import promptlift.analysis, promptlift.plots, promptlift.report")
+    assert not heavy & {"matplotlib", "scipy", "httpx"}
     for _ in ("first start", "later one"):
         count, heavy = loaded_by(SERVE, str(tmp_path / "data"))
         assert (count <= 256, heavy) == (

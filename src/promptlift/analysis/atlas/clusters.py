@@ -13,7 +13,6 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import scipy.sparse as sp
 
 from promptlift.analysis.atlas.vectors import Block, Space
 
@@ -145,6 +144,8 @@ def _partitions(points: Points, rng: np.random.Generator) -> NDArray[np.int16]:
 
 def _k_means(points: Points, parts: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Partition points by Lloyd's algorithm from k-means++ centres."""
+    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
     n = len(points)
     centres = points[rng.integers(n, size=parts)]
     distance = np.full(n, np.inf)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import scipy.sparse as sp
 
 from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA, MASK
 from promptlift.words.names import distinct_lines
@@ -41,6 +40,8 @@ def telling_terms(
 
     Proper names, two letters and Japanese grammar only where there is nothing else.
     """
+    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
     places = np.flatnonzero(labels >= 0)
     ones = np.ones(len(places), np.float32)
     chosen = sp.csr_matrix((ones, (labels[places], places)), (count, len(labels)))

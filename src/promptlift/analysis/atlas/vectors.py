@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from promptlift.errors import TranscriptError
 from promptlift.frames.conversations.contents import messages_of
@@ -22,6 +21,7 @@ from promptlift.schema.transcript import RESULT, is_error, split_call
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     Points = NDArray[np.float32]
@@ -164,6 +164,8 @@ class Block:
     @classmethod
     def of(cls, found: Iterable[Mapping[str, int]], terms: dict[str, int] | None = None) -> Block:
         """Count terms; only the given ones if there are any."""
+        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
         known = {} if terms is None else terms
         places: list[int] = []
         counts: list[int] = []
@@ -194,6 +196,8 @@ class Block:
 
     def shuffled(self, rng: np.random.Generator) -> Block:
         """Return a block whose words are shuffled between conversations: as many of each, and no topics."""
+        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
         rows, places = (
             np.repeat(np.arange(self.counts.shape[0]), np.diff(self.counts.indptr)),
             self.counts.indices,
@@ -212,6 +216,8 @@ class Space:
     @classmethod
     def fit(cls, words: Block, tools: Block | None, rng: np.random.Generator) -> tuple[Space, Points]:
         """Find the axes along which conversations differ most; return them with the points."""
+        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
         given = [(words, _LARGEST_SHARE, 1.0), *([(tools, 1.0, _WEIGHT_OF_TOOLS)] if tools else [])]
         blocks, weighed = [], []
         for block, largest_share, weight in given:
@@ -226,6 +232,8 @@ class Space:
 
     def points(self, documents: Sequence[Document]) -> Points:
         """Return further conversations as points; those without a known term are 0."""
+        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
         weighed = [
             _weighed(Block.of((document[place] for document in documents), terms).counts, rarity, weight)
             for place, (terms, rarity, weight) in enumerate(self.blocks)
@@ -234,11 +242,15 @@ class Space:
 
 
 def _weighed(counts: sp.csr_matrix, rarity: Points, weight: float) -> sp.csr_matrix:
+    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
     data = (1.0 + np.log(counts.data)) * rarity[counts.indices]
     return _unit_rows(sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)) * np.float32(weight)
 
 
 def _unit_rows(matrix: sp.csr_matrix) -> sp.csr_matrix:
+    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
     length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     return sp.csr_matrix(
         sp.diags_array((1.0 / np.where(length > 0.0, length, 1.0)).astype(np.float32)) @ matrix
