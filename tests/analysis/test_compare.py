@@ -159,6 +159,13 @@ def test_sentiments_have_an_oracle():
     assert result["test"].tolist() == ["chi²"] * 3
 
 
+def test_few_labels_are_tested_by_permutation_and_have_no_order():
+    table = pd.DataFrame({"run": ["a"] * 9 + ["b"] * 9, "end": ["STOP"] * 9 + ["TRANSFER"] * 8 + ["STOP"]})
+    row = only(analysis.compare(table, by="run", outcome="end", control="a"))
+    assert (row["test"], row["verdict"]) == ("permutation", "different")
+    assert math.isnan(row["rate"])
+
+
 def test_means_and_ranks_must_agree():
     """One huge score lifts a mean; most scores are lower."""
     table = pd.DataFrame({"run": ["a"] * 40 + ["b"] * 40, "x": [*range(10, 50), *range(39), 10_000]})

@@ -45,6 +45,15 @@ def test_values_that_differ_become_placeholders(texts, template):
     assert not found.matches("Something else.")
 
 
+def test_many_texts_that_are_alike_are_one():
+    texts = [f"You help customer {number} of ACME." for number in range(300)]
+    found = prompts_of([*texts, "Be kind."]).folded()
+    assert [(prompt.text, prompt.conversations) for prompt in found] == [
+        ("You help customer {{value}} of ACME.", 300),
+        ("Be kind.", 1),
+    ]
+
+
 def test_few_that_are_alike_are_versions_unless_dates_or_one_version_say_otherwise():
     wordings = ["Be kind to customers of ACME.", "Be very kind to customers of ACME."]
     assert folded(wordings) == wordings
