@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.paging import pages_for
+
 LISTS = ("/prompts", "/agents", "/conversations")
 EVERY_LIST = (*LISTS, "/optimizations", "/personas", "/actions")
 
@@ -37,12 +40,21 @@ def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists):
             offsets = range(0, COUNT + limit, limit)
             pages = [wire.get(f"{path}?limit={limit}&offset={offset}") for offset in offsets]
             assert [one for page in pages for one in ids(page)] == expected[path]
+            more = {"maxLimit": 1_000} if (path, limit) == ("/conversations", 100) else {}
             assert [page["pagination"] for page in pages] == [
-                {"total": COUNT, "limit": limit, "offset": offset} for offset in offsets
+                {"total": COUNT, "limit": limit, "offset": offset, **more} for offset in offsets
             ]
         for offset in (COUNT, 2**53):
             body = wire.get(f"{path}?offset={offset}&limit=5")
             assert body == {"data": [], "pagination": {"total": COUNT, "limit": 5, "offset": offset}}
+
+
+def test_all_conversations_are_read_in_larger_pages_than_those_of_the_specification(wire, client):
+    client.conversations.log_many([{"content": "User: x"}] * 450, prompt_id=wire.add_prompt())
+    for wanted, requests in ((Wanted(insights=True), 3), (Wanted(content=True), pages_for(450))):
+        read = ConversationRead(client.transport, wanted).run()
+        assert len({row["id"] for row in read.rows}) == len(read.rows) == 450
+        assert (read.complete, read.requests) == (True, requests)
 
 
 def test_the_total_is_that_of_the_filters(lists):
@@ -83,11 +95,14 @@ def test_a_row_that_comes_meanwhile_moves_the_others_and_hides_none(lists):
 
 def test_a_limit_or_offset_out_of_range_is_refused_on_every_list(new_account):
     wire = new_account()
-    for value in ("0", "101", "-1", "1.5", "ten", "", "%205", "1e1", "9" * 400, "%D9%A5", "%00"):
+    for value in ("0", "-1", "1.5", "ten", "", "%205", "1e1", "9" * 400, "%D9%A5", "%00", None):
         for path in EVERY_LIST:
-            answer = wire.ask("GET", f"{path}?limit={value}")
+            most = 1_000 if path == "/conversations" else 100
+            answer = wire.ask("GET", f"{path}?limit={most + 1 if value is None else value}")
             assert answer.status == 400
-            assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
+            assert answer.error["details"] == {"limit": f"must be a whole number from 1 to {most}"}
+    answer = wire.ask("GET", "/conversations?limit=101&includeContent=true")
+    assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100 with includeContent"}
     for value in ("-1", "1.5", "", "9007199254740993", "9" * 400, "+1"):
         for path in EVERY_LIST:
             answer = wire.ask("GET", f"{path}?offset={value}")

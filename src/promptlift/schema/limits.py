@@ -18,6 +18,8 @@ MESSAGES: Final = 500
 IDEMPOTENCY_HOURS: Final = 24
 
 LIST_LIMIT_MAX: Final = 100
+# unspecified: the most conversations of a page. Without their content, as many as a reader of all of them may want.
+CONVERSATIONS_LIMIT_MAX: Final = 1_000
 LIST_LIMIT_DEFAULT: Final = 20
 OPTIMIZATIONS_LIMIT_DEFAULT: Final = 10
 

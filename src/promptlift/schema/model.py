@@ -140,6 +140,8 @@ class Pagination(ApiModel):
     """Number of items before this page."""
     next_cursor: str | None = None
     """The ``cursor`` of the following page, in lists that support it; omitted on the last page. It is opaque to clients."""
+    max_limit: int | None = None
+    """The largest ``limit`` of a list that allows more than 100, in answers with a ``limit`` of 100 or more."""
 
 
 class Page(ApiModel, Generic[Item]):

@@ -238,6 +238,12 @@ class InsightsQuery(QueryModel):
 class ConversationsQuery(LinkedQuery):
     """Query of ``GET /conversations``."""
 
+    limit: Annotated[
+        int,
+        Field(ge=1, le=limits.CONVERSATIONS_LIMIT_MAX),
+        BeforeValidator(_whole(1, limits.CONVERSATIONS_LIMIT_MAX)),
+    ] = limits.LIST_LIMIT_DEFAULT
+    """Items of a page; more than 100 only without content"""
     status: ConversationStatus | None = None
     """Only this status"""
     has_insights: Flag | None = None

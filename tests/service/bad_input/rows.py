@@ -111,7 +111,7 @@ PATHS = [
     *(absent(f"GET /prompts/{one}", None, "Prompt") for one in ("..", "%00", "%FF%FE", "i" * 4_000)),
     absent("GET /conversations/'%20OR%20'1'='1", None, "Conversation"),
     absent("GET /optimizations/{prompt}", None, "Optimization"),
-    refused("GET /conversations?limit=5&limit=0", None, limit="must be a whole number from 1 to 100"),
+    refused("GET /conversations?limit=5&limit=0", None, limit="must be a whole number from 1 to 1000"),
     refused(
         "GET /prompts?tags=" + ",".join(f"t{n}" for n in range(51)), None, tags="must have at most 50 entries"
     ),

@@ -25,7 +25,7 @@ class ListPage:
     """Rows of one answer, with its information about the list.
 
     ``as_of`` is the time from which to request further changes, ``next_cursor`` the cursor of the following
-    page.
+    page, and ``max_limit`` the limit that it may have.
     """
 
     rows: list[Row]
@@ -33,6 +33,7 @@ class ListPage:
     limit: int | None
     as_of: str | None = None
     next_cursor: str | None = None
+    max_limit: int = 0
 
 
 def list_page(data: Any, call: Call) -> ListPage:
@@ -73,6 +74,7 @@ def list_page(data: Any, call: Call) -> ListPage:
         limit if _is_count(limit) else None,
         _text(data.get("asOf")),
         _text(pagination.get("nextCursor")),
+        max_limit if _is_count(max_limit := pagination.get("maxLimit")) else 0,
     )
 
 

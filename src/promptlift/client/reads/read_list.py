@@ -10,6 +10,7 @@ from promptlift.client.reads.paging import ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema import endpoints
+from promptlift.schema.limits import CONVERSATIONS_LIMIT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +105,8 @@ def read_list(
                 page = list_page(data, asked)
                 walk.as_of = walk.as_of or page.as_of
                 new = walk.take(page.rows, total=page.total, limit=page.limit)
+                # Only a service of ours allows larger pages, which take a third less time per row.
+                walk.limit = max(walk.limit, min(page.max_limit, CONVERSATIONS_LIMIT_MAX))
                 keep(new, page.total)
     except ListBroken as error:
         problem = str(error)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from pydantic.alias_generators import to_camel
 
-from promptlift.schema import endpoints
+from promptlift.schema import endpoints, limits
 from promptlift.schema.conversations import DeletedConversation, KnownConversation, LookupAnswer
 from promptlift.schema.insights import RegenerateAnswer
 from promptlift.schema.model import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers, writes
-from promptlift.service.errors import ApiException, not_found
+from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
 
@@ -46,9 +46,15 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
     """Return one page of conversations, newest first."""
     query = call.query
     with_insights, with_content = query.include_insights, query.include_content
+    if with_content and query.limit > limits.LIST_LIMIT_MAX:
+        raise invalid(
+            {"limit": f"must be a whole number from 1 to {limits.LIST_LIMIT_MAX} with includeContent"}
+        )
     since = None if query.updated_since is None else clock.from_datetime(query.updated_since)
     horizon = None if since is None else changes.horizon(call.context.database)
-    as_of = {}
+    as_of, max_limit = {}, {}
+    if not with_content and query.limit >= limits.LIST_LIMIT_MAX:
+        max_limit["maxLimit"] = limits.CONVERSATIONS_LIMIT_MAX
     with call.read() as rows:
         if since is not None:
             # unspecified: how to ask for new conversations. With a time of the service's clock, included in
@@ -62,7 +68,7 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
         "data": [
             wire(row, call.context.jobs, exclusions=exclusions, with_content=with_content) for row in some
         ],
-        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset, **max_limit},
         **as_of,
     }
 
