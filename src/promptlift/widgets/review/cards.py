@@ -90,9 +90,7 @@ class Card:
         words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
         if tested is not None:
             ends = _ends(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
-            words += (
-                f", {relative(tested)} on the tested mix ({ends})"
-            )
+            words += f", {relative(tested)} on the tested mix ({ends})"
         if row["lift_expected"] is not None:
             words += f", expected {relative(row['lift_expected'])}"
         if row["lift_verified"] is not None:
