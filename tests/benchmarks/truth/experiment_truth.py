@@ -343,7 +343,7 @@ def table(rows: list[Row]) -> str:
 
 
 def summary(rows: list[Row]) -> str:
-    """Figures over several rows: calibration of confidence, expected lift, variance ratio, reasons."""
+    """Figures over several rows: calibration of confidence, expected lift, variance ratio."""
     lines = [
         "| mode | confidence | prior | winners | mean confidence | truly better | expected lift error, points | measured |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
