@@ -103,7 +103,7 @@ def test_an_issue_that_causes_failures_has_a_contrast_of_its_size_and_a_hard_top
         held["confounded"] += other["adjusted_points_low"] <= 0 <= other["adjusted_points_high"]
     assert min(held.values()) >= 17
     assert re.fullmatch(
-        r"Conversations with “Late” fail (\d+) points more often \(\d+ to \d+\) than those without; among those of the same "
+        r"Conversations with “Late” fail (\d+) points more often than those without \(\d+ to \d+\); among those of the same "
         r"topic they fail \d+ points more often \(\d+ to \d+\)\.",
         cause.attrs["promptlift"]["sentences"][1],
     )

@@ -83,7 +83,7 @@ def test_what_labels_say_comes_first_on_the_card_of_the_winner(lift, there, done
     first, second, third = labels_say(there)
     assert first.text.startswith("The judge errs differently on the two arms (p < 0.001): ")
     assert "plw-warning" in first.classes
-    assert "Corrected by 80 labels of people: +0.0 points of task completion" in second
+    assert "Corrected by 80 labels of people: 0.0 points of task completion" in second
     assert "As the judge says: +100.0 points." in second
     assert third.text.startswith("0 is inside the corrected interval")
     assert there.html.count("The judge errs") == 1
@@ -138,7 +138,7 @@ def test_a_draw_is_left_with_the_corrected_lift_and_continued(there, lift, done)
     assert press(again).place == 0
     assert again.root.texts(action="leave") == ["All labelled: see what the labels say"]
     again.click("leave")
-    assert "Corrected by 80 labels of people: +0.0 points" in labels_say(again)[1]
+    assert "Corrected by 80 labels of people: 0.0 points" in labels_say(again)[1]
 
 
 def test_a_draw_is_continued_in_its_size_and_never_mixed_with_another(there):

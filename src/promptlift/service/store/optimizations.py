@@ -216,5 +216,5 @@ def held_in_production(connection: Connection, account_id: str) -> tuple[int, in
         .where(DeploymentRow.account_id == account_id, or_(verdict, harmed))
         .group_by(DeploymentRow.verification)
     )
-    counts = dict(rows.tuples().all())
+    counts = dict(rows.all())
     return counts.get("verified", 0), sum(counts.values())

@@ -44,7 +44,7 @@ def counts(
 ) -> dict[str, int]:
     """Count the rows with each of these values of a column, under some conditions."""
     found = select(column, func.count()).where(column.in_(values), *where).group_by(column)
-    return dict.fromkeys(values, 0) | dict(connection.execute(found).tuples().all())
+    return dict.fromkeys(values, 0) | dict(connection.execute(found).all())
 
 
 class Rows(Session):

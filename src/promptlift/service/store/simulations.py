@@ -81,4 +81,4 @@ def contents(connection: Connection, optimization_id: str, **values: str) -> lis
 def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
     """Count the conversations of each stage, including lost ones."""
     stages = select(SimulationRow.stage, func.count()).filter_by(optimization_id=optimization_id)
-    return dict(connection.execute(stages.group_by(SimulationRow.stage)).tuples().all())
+    return dict(connection.execute(stages.group_by(SimulationRow.stage)).all())
