@@ -6,6 +6,7 @@ import pytest
 
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.paging import pages_for
+from promptlift.client.reads.plan_read import plan_read
 
 LISTS = ("/prompts", "/agents", "/conversations")
 EVERY_LIST = (*LISTS, "/optimizations", "/personas", "/actions")
@@ -52,7 +53,9 @@ def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists):
 def test_all_conversations_are_read_in_larger_pages_than_those_of_the_specification(wire, client):
     client.conversations.log_many([{"content": "User: x"}] * 450, prompt_id=wire.add_prompt())
     for wanted, requests in ((Wanted(insights=True), 3), (Wanted(content=True), pages_for(450))):
+        planned = plan_read(client.transport, ConversationRead(client.transport, wanted), wanted)
         read = ConversationRead(client.transport, wanted).run()
+        assert planned.requests == requests
         assert len({row["id"] for row in read.rows}) == len(read.rows) == 450
         assert (read.complete, read.requests) == (True, requests)
 

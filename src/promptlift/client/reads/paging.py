@@ -44,15 +44,22 @@ class ListBroken(Exception):
     """The pages do not fit together. The message explains how."""
 
 
-def pages_for(total: int) -> int:
+def pages_for(total: int, limit: int = PAGE_ROWS) -> int:
     """Count the requests for a list without changes, at most N / 97 + 1: a full last page costs one more.
+
+    Parameters
+    ----------
+    limit
+        The most rows of a page after the first. Where it is larger, a page of the usual size is asked ahead for nothing.
 
     Examples
     --------
-    >>> [pages_for(total) for total in (0, 99, 100, 600, 10_000)]
-    [1, 1, 2, 7, 104]
+    >>> [pages_for(total) for total in (0, 99, 100, 600, 10_000)], pages_for(10_000, 1_000)
+    ([1, 1, 2, 7, 104], 12)
     """
-    return 1 if total < PAGE_ROWS else 2 + (total - PAGE_ROWS) // (PAGE_ROWS - OVERLAP)
+    if total < PAGE_ROWS:
+        return 1
+    return 2 + (total - PAGE_ROWS) // (limit - OVERLAP) + (limit > PAGE_ROWS)
 
 
 @dataclass(slots=True)

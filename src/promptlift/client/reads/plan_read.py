@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.client.reads.pages import list_page
-from promptlift.client.reads.paging import pages_for
+from promptlift.client.reads.paging import PAGE_ROWS, pages_for
+from promptlift.schema.limits import CONVERSATIONS_LIMIT_MAX
 
 if TYPE_CHECKING:
     from promptlift.client.reads.conversations import ConversationRead, Wanted
@@ -45,12 +46,13 @@ class ReadPlan:
 
 
 def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
-    """Request one row and the plan, and estimate what a read will cost."""
+    """Request a page and the plan, and estimate what a read will cost."""
     transport.ask_plan()
-    call = read.call().page(1, 0)
+    # A page of the usual size says whether the service allows larger ones; with content it never does.
+    call = read.call().page(1 if wanted.content else PAGE_ROWS, 0)
     page = list_page(transport.send(call).data, call)
     total = page.total
-    requests = pages_for(total)
+    requests = pages_for(total, max(PAGE_ROWS, min(page.max_limit, CONVERSATIONS_LIMIT_MAX)))
     if page.rows:
         row = page.rows[0]
         content = wanted.content and "content" not in row
