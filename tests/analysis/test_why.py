@@ -12,6 +12,8 @@ from promptlift import analysis
 from promptlift.analysis.atlas.why import contrast
 from support.topical import logged
 
+pytestmark = pytest.mark.slow  # each groups the conversations anew
+
 
 def test_the_ending_that_fails_is_named_with_evidence():
     table = logged(240)

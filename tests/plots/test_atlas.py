@@ -11,6 +11,8 @@ from promptlift.errors import FrameError
 from support.drawn import points, said, whiskers
 from support.topical import topical
 
+pytestmark = pytest.mark.slow  # each groups the conversations anew
+
 TABLE = topical("English", 160)
 FAILED = TABLE["truth"].eq("refund") | (TABLE["truth"].eq("password") & (np.arange(160) % 4 == 0))
 RATED = TABLE.assign(task_completed=pd.array(~FAILED, dtype="boolean"), basis="outcome")

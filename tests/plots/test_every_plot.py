@@ -43,6 +43,7 @@ def plots_of_long_names():
     yield from of_optimizations(60, LONG[:2])
 
 
+@pytest.mark.slow
 def test_no_words_of_a_row_cross_the_line_of_no_difference():
     drawn = {
         name: draw(name, call, "auto")
