@@ -46,6 +46,13 @@ def test_outcomes_tell_where_it_fails_and_what_to_do_next():
     assert [*found].index("next") < [*found].index("completion") < [*found].index("segments")
 
 
+def test_of_several_prompts_the_one_to_optimize_is_the_one_that_fails():
+    table = two_models()
+    table["prompt_id"] = table["llm_model"].map({"strong": "good", "weak": "bad"})
+    points = sections(document_of(table, ["good", "bad"], clock=clock, examples=0))["next"].points
+    assert any("lift.optimize('bad') tests texts" in point for point in points)
+
+
 def test_a_redacted_report_names_no_customer():
     assert "Jo weak" not in str(made_of(two_models(), redacted=True))
 

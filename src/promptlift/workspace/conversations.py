@@ -288,7 +288,7 @@ class ConversationTables(Pulling):
     ) -> ReadPlan:
         """Estimate what :meth:`conversations` with the same arguments will cost: requests and minutes.
 
-        This reads one row and the account's plan. The estimate is of a read of the service; with a snapshot in use the call takes
+        This reads a page (with content, one row of it) and the account's plan. The estimate is of a read of the service; with a snapshot in use the call takes
         fewer.
 
         Parameters

@@ -71,13 +71,16 @@ def next_steps(
     if segments is not None and segments.points:
         steps.append("Read failed conversations of the segments under “Where it fails”, the first one first.")
     if may_weigh(basis) and len(issues):
-        counts = issues.groupby("issue", sort=False)[["n_rated", "completed"]].sum()
-        worst = counts.assign(failed=counts["n_rated"] - counts["completed"]).nlargest(1, "failed")
-        ((issue, n_rated, _, failed),) = worst.itertuples()
+        counts = issues.assign(failed=issues["n_rated"] - issues["completed"])
+        worst = counts.groupby("issue", sort=False)[["n_rated", "failed"]].sum().nlargest(1, "failed")
+        ((issue, n_rated, failed),) = worst.itertuples()
         if failed >= _FEWEST:
+            # Of several prompts, the one that most of these failures are of.
+            of_issue = counts[counts["issue"].eq(issue)].nlargest(1, "failed")
+            prompt = of_issue[GROUP].iloc[0] if GROUP in of_issue else material.names[0]
             steps.append(
                 f"Look for a text that avoids {quoted(issue)}: of {counted(n_rated, 'conversation')} with it "
-                f"{failed:,} failed. lift.optimize({material.names[0]!r}) tests texts on simulated conversations."
+                f"{failed:,} failed. lift.optimize({prompt!r}) tests texts on simulated conversations."
             )
     if basis is not None and not may_say_clearly(basis, agreement_of(judged)):
         steps.append(
