@@ -162,10 +162,10 @@ def test_growth_of_five_points_is_found_and_nothing_where_nothing_changed():
 
 
 def test_more_than_the_sample_are_placed(monkeypatch):
-    from promptlift.analysis.atlas import topics
+    from promptlift.clustering import grouping
 
-    monkeypatch.setattr(topics, "_SAMPLE", 60)
-    monkeypatch.setattr(topics, "_AT_ONCE", 7)
+    monkeypatch.setattr(grouping, "_SAMPLE", 60)
+    monkeypatch.setattr(grouping, "_AT_ONCE", 7)
     table = topical("English", 400)
     found = analysis.atlas(table)
     assert found.table["n"].sum() == 400

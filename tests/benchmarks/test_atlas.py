@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis
-from promptlift.analysis.atlas.topics import Grouping
-from promptlift.analysis.atlas.vectors import Block, Space, ending, opening, turns_of
 from promptlift.analysis.atlas.why import contrast
 from promptlift.analysis.segment_rows import task_numbers
+from promptlift.clustering.grouping import Grouping
+from promptlift.clustering.vectors import Block, Space, ending, opening, turns_of
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.stats.multiplicity import holm
@@ -122,7 +122,7 @@ def test_what_one_half_names_fails_in_the_other_too():
 
 def seen_again(one: pd.DataFrame, other: pd.DataFrame, rng: np.random.Generator) -> np.ndarray:
     """Count the endings that one half names, those that fail more often in the other, and those that clearly fail less."""
-    contents = [half["content"] for half in (one, other)]
+    contents = [half["content"].array for half in (one, other)]
     failed = [~half["task_completed"].to_numpy(bool) for half in (one, other)]
     tasks = [task_numbers(half["task_id"]) for half in (one, other)]
     by_topic, places = Grouping.of(contents[0], opening, rng)

@@ -105,6 +105,43 @@ def parse_content(text: str, *, one_pair: bool = False) -> Transcript:
     return _parse_structured(text) if looks_structured(text) else _parse_plain(text, one_pair=one_pair)
 
 
+def messages_of(content: str) -> list[dict[str, Any]]:
+    """Return the messages of a conversation's content as decoded JSON.
+
+    Raises
+    ------
+    TranscriptError
+        The content cannot be read.
+    """
+    if looks_structured(content):
+        try:
+            messages = orjson.loads(content)["messages"]
+        except (orjson.JSONDecodeError, UnicodeEncodeError, KeyError, TypeError):
+            messages = None
+        if isinstance(messages, list) and all(_is_message(message) for message in messages):
+            return messages
+    return [_decoded(message) for message in parse_content(content).messages]
+
+
+def _is_message(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and isinstance(message.get("role"), str)
+        and isinstance(message.get("content"), str)
+    )
+
+
+def _decoded(message: Message) -> dict[str, Any]:
+    time = message.timestamp
+    return {
+        "role": message.role,
+        "content": message.content,
+        "timestamp": None if time is None else to_wire_time(time),
+        "model": message.model,
+        "tokens": message.tokens,
+    }
+
+
 def dump_content(transcript: Transcript) -> str:
     """Write a transcript as structured content, without empty fields."""
     messages = []

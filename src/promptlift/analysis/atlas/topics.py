@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.atlas.clusters import Clusters, find_clusters, has_topics
 from promptlift.analysis.atlas.measures import READ, cluster_measures
-from promptlift.analysis.atlas.names import names, telling_terms
-from promptlift.analysis.atlas.vectors import Block, Space, opening, proper_names, turns_of, unit
 from promptlift.analysis.changes import changes
 from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.verdicts import read_outcome
+from promptlift.clustering.grouping import FEWEST, Grouping
+from promptlift.clustering.vectors import opening
 from promptlift.display import static_html
 from promptlift.schema.basis import as_seen_by, may_tell
 from promptlift.stats.intervals import check_level
@@ -22,135 +21,17 @@ from promptlift.words.figures import counted, known, percent
 from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from promptlift.analysis.atlas.vectors import Document, Points
-
-    Read = Callable[[Sequence[Mapping[str, Any]]], Document]
+    from promptlift.clustering.grouping import Places
 
 KEY: Final = "conversation_id"
 TEXT: Final = "content"
-_SAMPLE: Final = 4_000
-_AT_ONCE: Final = 1_000
 _SHOWN: Final = 2
 _MOST_SHOWN: Final = 12
-FEWEST: Final = 30
-"""Fewest conversations among which topics are looked for."""
-# Coarser groups of endings mix what fails with what does not.
-_FEWEST_WITHIN: Final = 6
 _CHANGES: Final = {"more": "grown", "fewer": "shrunk"}
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where conversations belong.
-
-    Attributes
-    ----------
-    labels
-        Number of the cluster of each, -1 for none.
-    margins
-        By how much the second nearest cluster is farther.
-    closeness
-        To the centre of its cluster.
-    """
-
-    labels: NDArray[np.intp]
-    margins: NDArray[np.float64]
-    closeness: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Clusters of conversations, and what tells where another one belongs.
-
-    Attributes
-    ----------
-    clusters
-        Of the conversations that were compared.
-    names, terms
-        Of each cluster.
-    proper
-        Proper names in the texts.
-    """
-
-    clusters: Clusters
-    names: list[str]
-    terms: list[list[str]]
-    proper: set[str]
-    _read: Read
-    _space: Space | None
-    _usual: Points
-
-    @classmethod
-    def of(
-        cls,
-        contents: pd.Series[Any],
-        read: Read,
-        rng: np.random.Generator,
-        *,
-        within: NDArray[np.intp] | None = None,
-    ) -> tuple[Grouping, Places]:
-        """Cluster conversations by what ``read`` takes from their turns: on a sample if there are many, the rest placed by it.
-
-        Parameters
-        ----------
-        contents
-            Of the conversations.
-        read
-            What they are compared by.
-        rng
-            Source of all draws.
-        within
-            Topic of each conversation, -1 for none: they are compared by what differs from the others of their topic, and in at
-            least six groups. Without it there are clusters only where words make topics.
-        """
-        n = len(contents)
-        drawn = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
-        documents = [read(turns_of(content)) for content in contents.iloc[drawn]]
-        words, tools = (Block.of(document[place] for document in documents) for place in range(2))
-        del documents
-        space, usual = None, np.zeros((1, 1), np.float32)
-        clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
-        some = n >= FEWEST and words.frequent(1.0).any()
-        if some and (within is not None or has_topics(words, rng)):
-            space, points = Space.fit(words, tools if tools.terms else None, rng)
-            if within is not None:
-                usual = _means(points, within[drawn])
-                points = unit(points - usual[within[drawn]])
-            clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
-        proper = proper_names(
-            turn["content"] for content in contents.iloc[drawn] for turn in turns_of(content)
-        )
-        terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
-        found = cls(clusters, names(terms), terms, proper, read, space, usual)
-        places = found.place(contents, within)
-        places.labels[drawn] = clusters.labels
-        return found, places
-
-    def place(self, contents: pd.Series[Any], within: NDArray[np.intp] | None = None) -> Places:
-        """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
-        n = len(contents)
-        labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
-        if self._space is not None and self.clusters.count:
-            for start in range(0, n, _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                at = self._space.points([self._read(turns_of(content)) for content in contents.iloc[part]])
-                if within is not None:
-                    at = unit(at - self._usual[within[part]])
-                labels[part], margins[part] = self.clusters.nearest(at)
-                closeness[part] = (at * self.clusters.centres[labels[part]]).sum(axis=1)
-        return Places(labels, margins, closeness)
-
-
-def _means(points: Points, topics: NDArray[np.intp]) -> Points:
-    """Return the mean of each topic, and last that of the conversations without one."""
-    rows = [points[topics == topic] for topic in (*range(int(topics.max(initial=-1)) + 1), -1)]
-    return np.array(
-        [some.mean(axis=0) if len(some) else np.zeros(points.shape[1]) for some in rows], np.float32
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,7 +188,7 @@ def atlas(
     """
     frame, outcome = read_with_texts(conversations, outcome)
     level = check_level(level)
-    found, places = Grouping.of(frame.pop(TEXT), opening, np.random.default_rng(seed))
+    found, places = Grouping.of(frame.pop(TEXT).array, opening, np.random.default_rng(seed))
     table, labels = _table(frame, found, places, outcome, level), places.labels
     name = pd.Series(np.array([*found.names, None], object)[labels], dtype="str")
     number = pd.Series(labels + 1, dtype="Int64").where(labels >= 0)

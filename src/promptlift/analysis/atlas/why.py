@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.atlas.names import names, telling_terms
-from promptlift.analysis.atlas.topics import KEY, TEXT, Grouping, Places, read_with_texts
-from promptlift.analysis.atlas.vectors import (
+from promptlift.analysis.atlas.topics import KEY, TEXT, read_with_texts
+from promptlift.analysis.corrected import judged_rows
+from promptlift.analysis.reading import agreement_of, basis_of, count_by_key, with_provenance
+from promptlift.analysis.segment_rows import judged_outcomes, task_numbers
+from promptlift.analysis.segments import CONTRAST, task_of
+from promptlift.analysis.verdicts import judge_facts
+from promptlift.clustering.grouping import Grouping
+from promptlift.clustering.names import names, telling_terms
+from promptlift.clustering.vectors import (
     ASSISTANT,
     TOOL_FAILED,
     TURN_CHARS,
@@ -23,11 +29,6 @@ from promptlift.analysis.atlas.vectors import (
     turns_of,
     words_of,
 )
-from promptlift.analysis.corrected import judged_rows
-from promptlift.analysis.reading import agreement_of, basis_of, count_by_key, with_provenance
-from promptlift.analysis.segment_rows import judged_outcomes, task_numbers
-from promptlift.analysis.segments import CONTRAST, task_of
-from promptlift.analysis.verdicts import judge_facts
 from promptlift.schema.basis import UNTOLD, WAYS, as_seen_by, may_say_clearly
 from promptlift.schema.transcript import is_error, split_call
 from promptlift.stats.differences import FEWEST, design_effect
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from promptlift.clustering.grouping import Places, Texts
 
 _QUOTATIONS: Final = 3
 _AROUND: Final = 100
@@ -58,7 +61,7 @@ _FAILING: Final = (
 class _Endings:
     """Conversations, grouped by how they ended."""
 
-    contents: pd.Series[Any]
+    contents: Texts
     ids: NDArray[Any]
     groups: Grouping
     places: Places
@@ -66,7 +69,7 @@ class _Endings:
     def contrasted(self, failures: NDArray[np.bool_], successes: NDArray[np.bool_]) -> list[str]:
         """Return the terms in which the ends of failures differ most from those of successes, a few hundred of each."""
         these, others = (np.flatnonzero(some)[:_COMPARED] for some in (failures, successes))
-        documents = [ending(turns_of(content)) for content in self.contents.iloc[[*these, *others]]]
+        documents = [ending(turns_of(content)) for content in self.contents[[*these, *others]]]
         blocks = [Block.of(document[place] for document in documents) for place in range(2)]
         labels = np.repeat([0, -1], [len(these), len(others)])
         return telling_terms(labels, 1, blocks, self.groups.proper)[0]
@@ -75,7 +78,7 @@ class _Endings:
         """Return where terms are last found, and quotations of the most typical conversations."""
         typical = np.flatnonzero(members)
         typical = typical[np.argsort(-self.places.closeness[typical], kind="stable")]
-        read = ((place, _last(turns_of(self.contents.iloc[place]), terms)) for place in typical[:_COMPARED])
+        read = ((place, _last(turns_of(self.contents[place]), terms)) for place in typical[:_COMPARED])
         found = [(str(self.ids[place]), *one) for place, one in read if one is not None]
         quoted = {text: conversation for conversation, _, text in reversed(found)}
         shown = list(dict.fromkeys(text for *_, text in found))[:_QUOTATIONS]
@@ -154,7 +157,7 @@ def why(
     if told:
         known, done = judged_outcomes(frame, outcome)
         frame, failed = frame[known].reset_index(drop=True), ~done[known]
-    contents, rng = frame[TEXT], np.random.default_rng(seed)
+    contents, rng = frame[TEXT].array, np.random.default_rng(seed)
     topics = Grouping.of(contents, opening, rng)[1].labels
     endings = _Endings(
         contents, frame[KEY].to_numpy(object), *Grouping.of(contents, ending, rng, within=topics)

@@ -9,7 +9,7 @@ import orjson
 from promptlift.errors import TranscriptError
 from promptlift.schema.model import from_wire_time, to_wire_time
 from promptlift.schema.naming import link_of
-from promptlift.schema.transcript import looks_structured, parse_content
+from promptlift.schema.transcript import looks_structured, messages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,43 +17,6 @@ if TYPE_CHECKING:
     from promptlift.frames.columns import InvalidCounts
 
 Row = dict[str, Any]
-
-
-def messages_of(content: str) -> list[Row]:
-    """Return the messages of a conversation's content as decoded JSON.
-
-    Raises
-    ------
-    TranscriptError
-        The content cannot be read.
-    """
-    if looks_structured(content):
-        try:
-            messages = orjson.loads(content)["messages"]
-        except (orjson.JSONDecodeError, UnicodeEncodeError, KeyError, TypeError):
-            messages = None
-        if isinstance(messages, list) and all(_is_message(message) for message in messages):
-            return messages
-    return [_plain(message) for message in parse_content(content).messages]
-
-
-def _is_message(message: Any) -> bool:
-    return (
-        isinstance(message, dict)
-        and isinstance(message.get("role"), str)
-        and isinstance(message.get("content"), str)
-    )
-
-
-def _plain(message: Any) -> Row:
-    time = message.timestamp
-    return {
-        "role": message.role,
-        "content": message.content,
-        "timestamp": None if time is None else to_wire_time(time),
-        "model": message.model,
-        "tokens": message.tokens,
-    }
 
 
 def message_values(rows: Iterable[Row], invalid: InvalidCounts) -> dict[str, list[Any]]:

@@ -12,11 +12,11 @@ from promptlift.analysis.sentiments import is_by_score
 from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
-from promptlift.frames.conversations.contents import messages_of
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.schema.model import from_wire_time
+from promptlift.schema.transcript import messages_of
 from promptlift.widgets.browser.facets import NOT_JUDGED, facets_in, orders_in, titles_in
 from promptlift.words.figures import is_missing
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from promptlift.analysis.atlas.vectors import ASSISTANT, HIRAGANA, MASK
+from promptlift.clustering.vectors import ASSISTANT, HIRAGANA, MASK
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from promptlift.analysis.atlas.vectors import Block
+    from promptlift.clustering.vectors import Block
 
 _TERMS: Final = 3
 _FEWEST: Final = 3

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from promptlift.errors import TranscriptError
-from promptlift.frames.conversations.contents import messages_of
-from promptlift.schema.transcript import RESULT, is_error, split_call
+from promptlift.schema.transcript import RESULT, is_error, messages_of, split_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

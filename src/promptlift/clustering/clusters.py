@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from promptlift.analysis.atlas.vectors import Block, Space
+from promptlift.clustering.vectors import Block, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from promptlift.analysis.atlas.vectors import Points
+    from promptlift.clustering.vectors import Points
 
 RUNS: Final = 60
 _SHARE: Final = 0.8

@@ -1,0 +1,144 @@
+"""Groups of conversations with names, and where others belong: found on a sample, by the words that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from promptlift.clustering.clusters import Clusters, find_clusters, has_topics
+from promptlift.clustering.names import names, telling_terms
+from promptlift.clustering.vectors import Block, Space, proper_names, turns_of, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from promptlift.clustering.vectors import Document, Points
+
+    Read = Callable[[Sequence[Mapping[str, Any]]], Document]
+
+_SAMPLE: Final = 4_000
+_AT_ONCE: Final = 1_000
+FEWEST: Final = 30
+"""Fewest conversations among which topics are looked for."""
+# Coarser groups of endings mix what fails with what does not.
+_FEWEST_WITHIN: Final = 6
+
+
+class Texts(Protocol):
+    """Contents of conversations, such as an array of NumPy or of a column."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, places: Any, /) -> Iterable[Any]: ...
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where conversations belong.
+
+    Attributes
+    ----------
+    labels
+        Number of the cluster of each, -1 for none.
+    margins
+        By how much the second nearest cluster is farther.
+    closeness
+        To the centre of its cluster.
+    """
+
+    labels: NDArray[np.intp]
+    margins: NDArray[np.float64]
+    closeness: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Clusters of conversations, and what tells where another one belongs.
+
+    Attributes
+    ----------
+    clusters
+        Of the conversations that were compared.
+    names, terms
+        Of each cluster.
+    proper
+        Proper names in the texts.
+    """
+
+    clusters: Clusters
+    names: list[str]
+    terms: list[list[str]]
+    proper: set[str]
+    _read: Read
+    _space: Space | None
+    _usual: Points
+
+    @classmethod
+    def of(
+        cls,
+        contents: Texts,
+        read: Read,
+        rng: np.random.Generator,
+        *,
+        within: NDArray[np.intp] | None = None,
+    ) -> tuple[Grouping, Places]:
+        """Cluster conversations by what ``read`` takes from their turns: on a sample if there are many, the rest placed by it.
+
+        Parameters
+        ----------
+        contents
+            Of the conversations; a missing one is no text.
+        read
+            What they are compared by.
+        rng
+            Source of all draws.
+        within
+            Topic of each conversation, -1 for none: they are compared by what differs from the others of their topic, and in at
+            least six groups. Without it there are clusters only where words make topics.
+        """
+        n = len(contents)
+        drawn = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+        documents = [read(turns_of(content)) for content in contents[drawn]]
+        words, tools = (Block.of(document[place] for document in documents) for place in range(2))
+        del documents
+        space, usual = None, np.zeros((1, 1), np.float32)
+        clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
+        some = n >= FEWEST and words.frequent(1.0).any()
+        if some and (within is not None or has_topics(words, rng)):
+            space, points = Space.fit(words, tools if tools.terms else None, rng)
+            if within is not None:
+                usual = _means(points, within[drawn])
+                points = unit(points - usual[within[drawn]])
+            clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
+        proper = proper_names(turn["content"] for content in contents[drawn] for turn in turns_of(content))
+        terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
+        found = cls(clusters, names(terms), terms, proper, read, space, usual)
+        places = found.place(contents, within)
+        places.labels[drawn] = clusters.labels
+        return found, places
+
+    def place(self, contents: Texts, within: NDArray[np.intp] | None = None) -> Places:
+        """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
+        n = len(contents)
+        labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
+        if self._space is not None and self.clusters.count:
+            for start in range(0, n, _AT_ONCE):
+                part = slice(start, start + _AT_ONCE)
+                at = self._space.points([self._read(turns_of(content)) for content in contents[part]])
+                if within is not None:
+                    at = unit(at - self._usual[within[part]])
+                labels[part], margins[part] = self.clusters.nearest(at)
+                closeness[part] = (at * self.clusters.centres[labels[part]]).sum(axis=1)
+        return Places(labels, margins, closeness)
+
+
+def _means(points: Points, topics: NDArray[np.intp]) -> Points:
+    """Return the mean of each topic, and last that of the conversations without one."""
+    rows = [points[topics == topic] for topic in (*range(int(topics.max(initial=-1)) + 1), -1)]
+    return np.array(
+        [some.mean(axis=0) if len(some) else np.zeros(points.shape[1]) for some in rows], np.float32
+    )
