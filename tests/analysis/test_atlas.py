@@ -164,7 +164,7 @@ def test_growth_of_five_points_is_found_and_nothing_where_nothing_changed():
 def test_more_than_the_sample_are_placed(monkeypatch):
     from promptlift.clustering import grouping
 
-    monkeypatch.setattr(grouping, "_SAMPLE", 60)
+    monkeypatch.setattr(grouping, "SAMPLE", 60)
     monkeypatch.setattr(grouping, "_AT_ONCE", 7)
     table = topical("English", 400)
     found = analysis.atlas(table)

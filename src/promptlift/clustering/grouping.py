@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     Read = Callable[[Sequence[Mapping[str, Any]]], Document]
 
-_SAMPLE: Final = 4_000
+SAMPLE: Final = 4_000
+"""Most conversations that are compared."""
 _AT_ONCE: Final = 1_000
 FEWEST: Final = 30
 """Fewest conversations among which topics are looked for."""
@@ -74,7 +75,7 @@ class Grouping:
     terms: list[list[str]]
     proper: set[str]
     _read: Read
-    _space: Space | None
+    space: Space | None
     _usual: Points
 
     @classmethod
@@ -101,7 +102,7 @@ class Grouping:
             least six groups. Without it there are clusters only where words make topics.
         """
         n = len(contents)
-        drawn = np.sort(rng.choice(n, min(n, _SAMPLE), replace=False))
+        drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
         documents = [read(turns_of(content)) for content in contents[drawn]]
         words, tools = (Block.of(document[place] for document in documents) for place in range(2))
         del documents
@@ -125,10 +126,10 @@ class Grouping:
         """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
         n = len(contents)
         labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
-        if self._space is not None and self.clusters.count:
+        if self.space is not None and self.clusters.count:
             for start in range(0, n, _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
-                at = self._space.points([self._read(turns_of(content)) for content in contents[part]])
+                at = self.space.points([self._read(turns_of(content)) for content in contents[part]])
                 if within is not None:
                     at = unit(at - self._usual[within[part]])
                 labels[part], margins[part] = self.clusters.nearest(at)

@@ -21,6 +21,7 @@ from promptlift.schema import (
     queries,
     settings,
     simulations,
+    topics,
     webhooks,
 )
 from promptlift.schema.endpoint import Endpoint, OwnEndpoint
@@ -199,6 +200,23 @@ PROMPTS_FORGET: Final = OwnEndpoint(
     "DELETE /{segment}/{id}/learned-judge",
     Done,
     "Remove the judge that learned from labels, and restore the previous verdicts",
+)
+
+PROMPTS_TOPICS: Final = OwnEndpoint(
+    "prompts.topics",
+    "GET /{segment}/{id}/topics",
+    topics.PromptTopics,
+    "The topics found in the conversations of {a_noun}",
+)
+# The same change twice is one change.
+PROMPTS_UPDATE_TOPIC: Final = OwnEndpoint(
+    "prompts.update_topic",
+    "PATCH /{segment}/{id}/topics",
+    topics.PromptTopics,
+    "Rename, pin, exclude, merge or split a topic of {a_noun}, or undo that",
+    body=topics.TopicUpdate,
+    errors=("INVALID_STATE",),
+    repeat="always",
 )
 
 # Never repeated: an optimization triggered twice costs twice.

@@ -21,6 +21,7 @@ from promptlift.service.actions import (  # noqa: F401
     optimizations,
     personas,
     prompts,
+    topics,
     versions,
     webhooks,
 )

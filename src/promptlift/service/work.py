@@ -17,6 +17,7 @@ from promptlift.service.deployments.regression_run import RegressionTests
 from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.insights.issue_groups import EVERY_SECONDS as NAMING_SECONDS
 from promptlift.service.insights.issue_groups import IssueNaming
+from promptlift.service.insights.topics import TopicJob
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.judges.worker import JudgeJobs
 from promptlift.service.models import Models, choose_judge
@@ -96,6 +97,7 @@ class BackgroundWork:
             self._judges,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
+            TopicJob(database, self._judge.client),
             TracedConversations(database, worker=self._worker.id, quiet_seconds=settings.otlp_quiet_seconds),
             SingletonJob(
                 "clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS, wait=conversations.KEYS_EXPIRE

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         PromptVersion,
         RestoreAnswer,
     )
+    from promptlift.schema.topics import PromptTopics
 
 
 class Prompts(Group):
@@ -122,6 +123,17 @@ class Prompts(Group):
     def learned_judge(self, prompt_id: str) -> LearnedJudge:
         """Return the judge that learned from labels, compared with today's conversations. Embedded service only."""
         return self._send(endpoints.PROMPTS_LEARNED_JUDGE, prompt_id)
+
+    def topics(self, prompt_id: str) -> PromptTopics:
+        """Return the topics found in the conversations of a prompt. Embedded service only."""
+        return self._send(endpoints.PROMPTS_TOPICS, prompt_id)
+
+    def update_topic(self, prompt_id: str, topic: int, **changes: Any) -> PromptTopics:
+        """Change a topic by its number: ``name`` (None restores what was found), ``pinned``, ``excluded``, ``merged_into``, ``split``.
+
+        Each change is undone by the opposite value. Embedded service only.
+        """
+        return self._send(endpoints.PROMPTS_UPDATE_TOPIC, prompt_id, topic=topic, **changes)
 
     def forget(self, prompt_id: str) -> Done:
         """Remove the judge that learned from labels. Only the embedded service supports this."""

@@ -53,13 +53,10 @@ class Exclusions:
 
     Attributes
     ----------
-    words
-        Excluded single words in lower case, also without a plural s.
     patterns
         Patterns to hide in a text.
     """
 
-    words: frozenset[str] = frozenset()
     patterns: tuple[re.Pattern[str], ...] = ()
 
     def clean(self, text: str) -> str:
@@ -130,13 +127,8 @@ def read_exclusions(text: str | None) -> Exclusions:
         if f" {name}" in f" {phrase}"
         for shape in shapes
     )
-    words = {form for phrase in phrases if " " not in phrase for form in (phrase, *_singular(phrase))}
     said = "|".join(_either_number(phrase.split()) for phrase in phrases)
-    return Exclusions(frozenset(words), (*kinds, re.compile(rf"\b(?:{said})\b", re.IGNORECASE)))
-
-
-def _singular(word: str) -> tuple[str, ...]:
-    return (f"{word[:-3]}y",) if word.endswith("ies") else (word.removesuffix("s"),)
+    return Exclusions((*kinds, re.compile(rf"\b(?:{said})\b", re.IGNORECASE)))
 
 
 def _either_number(words: list[str]) -> str:

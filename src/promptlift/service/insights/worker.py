@@ -33,6 +33,7 @@ from promptlift.service.insights.judge import (
 from promptlift.service.insights.judge_watch import JudgeWatch
 from promptlift.service.insights.learned import LearnedJudges
 from promptlift.service.insights.organization import Organization
+from promptlift.service.insights.topics import PlacedTopics
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
 
@@ -187,6 +188,7 @@ class InsightJobs(Kind):
         self._trial = trial or judge
         self._worker = worker
         self._learned = LearnedJudges(database)
+        self._topics = PlacedTopics(database)
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.others: OtherWorkers | None = None
@@ -243,11 +245,16 @@ class InsightJobs(Kind):
         self._keep(self._judge_all(rows, general))
 
     def _decide_again(self, rows: Sequence[ToJudge]) -> None:
-        """Store the insights of conversations with their verdict by the current outcome rule or learned judge."""
+        """Store the insights of conversations with their topic now, and their verdict by the current outcome rule or learned judge."""
         known = [Insights.model_validate_json(row.known or "{}") for row in rows]
+        self._topics.place(rows, known)
         found = list(map(_row_of, rows, known, self._learned.verdicts(rows, known)))
+        same = [row.id for row, new in zip(rows, found, strict=True) if new["document"] == row.known]
         with self._database.write() as connection:
-            judging.keep(connection, self._worker, found)
+            judging.leave(connection, self._worker, same)
+            judging.keep(
+                connection, self._worker, [one for one in found if one["conversation_id"] not in same]
+            )
         for row in rows:
             self._model.untested(row.id)
 
@@ -376,6 +383,7 @@ class InsightJobs(Kind):
         if not judged:
             return
         documents = [one.insights_of(self._judge.analyser) for one in judged]
+        self._topics.place([one.source for one in judged], documents)
         learned = self._learned.verdicts([one.source for one in judged], documents)
         rows = [
             _row_of(one.source, document, verdict)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Purpose = Literal[
-    "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues"
+    "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues", "topics"
 ]
 
 Parsed = TypeVar("Parsed", bound=BaseModel)

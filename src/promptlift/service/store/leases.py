@@ -6,7 +6,7 @@ Times of workers are the database's own, so that the clocks of several machines 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.mapping import Base
 
 
+T = TypeVar("T")
+
 # Maximum ids per statement: databases limit the number of parameters.
 _AT_ONCE = 500
 
 
-def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+def in_batches(ids: Sequence[T]) -> Iterator[Sequence[T]]:
     """Split ids into batches that fit into one statement."""
     return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
 

@@ -21,7 +21,6 @@ from promptlift.service.insights.judge import LEXICON, SEVERITIES, JudgedIssue, 
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import Signals, notice, quotation
 from promptlift.service.insights.lexicon.steps import find_steps
-from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
 from promptlift.service.insights.turns import JudgedTurn, read_turns
 
@@ -189,7 +188,7 @@ class LexiconJudge:
       a handover, an unanswered message, an error of a tool), see ``POINTS``.
     - *quality*: 60 times the completion score, 25 times the sentiment moved to 0..1, and 15 less 15 times the
       issues' weight (high 1, medium 0.5, low 0.2, together at most 1).
-    - *topics*, *issues*, *summary*: fixed lists and quotations.
+    - *issues*, *summary*: fixed lists and quotations. It has no topics: those are found in the logs (`topics`).
 
     It reads English only, and only what people write: it cannot see whether the right thing was done. At most
     4,000 characters of a message (its start and its end), 48,000 characters and 240 messages of a
@@ -232,7 +231,7 @@ class LexiconJudge:
                 + QUALITY_ISSUES * (1 - burden),
                 1,
             ),
-            topics=find_topics(reading.turns, excluded=excluded.words),
+            topics=(),
             summary=summarize(reading.turns, reading.signals),
             issues=issues,
             steps=find_steps(reading.turns, completed=completed),

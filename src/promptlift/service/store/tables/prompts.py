@@ -8,6 +8,7 @@ from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from promptlift.schema.judges import LearnedJudge, LearnedWeights
+from promptlift.schema.topics import PromptTopics
 from promptlift.service.store.tables.mapping import (
     Account,
     Base,
@@ -135,6 +136,27 @@ class LearnedJudgeRow(Base):
     chances: Mapped[dict[str, float]] = mapped_column(Json)
     found: Mapped[LearnedJudge] = mapped_column(Kept(LearnedJudge))
     created_at: Mapped[datetime]
+
+
+class AtlasRow(Base):
+    """The topics of a prompt: found anew from time to time, and changed by a person in between."""
+
+    __tablename__ = "atlases"
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts", unique=True)
+    # Counts every change.
+    version: Mapped[int]
+    # Judged conversations when the topics were last renewed, and when all were last found anew.
+    judged: Mapped[int]
+    judged_anew: Mapped[int]
+    found: Mapped[PromptTopics] = mapped_column(Kept(PromptTopics))
+    # Where they are; None if there are none.
+    space: Mapped[bytes | None]
+    next_id: Mapped[int]
+    found_at: Mapped[datetime]
 
 
 class LabelRow(Base):

@@ -1,0 +1,132 @@
+"""The topics of a prompt, and a person's changes to them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from promptlift.clustering.kept import KeptTopics
+from promptlift.schema import endpoints
+from promptlift.schema.topics import Topic
+from promptlift.service import clock
+from promptlift.service.call import Call, answers
+from promptlift.service.errors import invalid, invalid_state, not_found
+from promptlift.service.insights.topics import root_of, sample, shown_names
+from promptlift.service.store import judging, topics
+from promptlift.words.names import distinct_lines, one_line
+
+if TYPE_CHECKING:
+    from promptlift.schema.topics import PromptTopics, TopicUpdate
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import AtlasRow
+
+# Splitting a topic takes seconds of processor time.
+_SPLITTING: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="splitting")
+
+
+@answers(endpoints.PROMPTS_TOPICS)
+def get(call: Call) -> PromptTopics:
+    """Return the topics."""
+    with call.read() as rows:
+        return _shown(_kept(call, rows))
+
+
+@answers(endpoints.PROMPTS_UPDATE_TOPIC, threads=_SPLITTING)
+def update(call: Call[TopicUpdate]) -> PromptTopics:
+    """Change a topic; the conversations whose topic has another name then get it soon."""
+    body, given = call.body, call.body.model_fields_set
+    with call.read() as rows:
+        version = _kept(call, rows).version
+        contents = sample(rows.core, call.account_id, call.id) if "split" in given and body.split else {}
+    with call.write() as rows:
+        call.prompt(rows, lock=True)
+        row = _kept(call, rows)
+        if row.version != version:
+            raise invalid_state("The topics were found anew meanwhile; look at them and change them again")
+        found = row.found.model_copy(deep=True)
+        before = shown_names(found)
+        known = {topic.id: topic for topic in found.topics}
+        topic = known.get(body.topic)
+        if topic is None:
+            raise not_found("Topic")
+        if "merged_into" in given:
+            _merge(known, topic, body.merged_into)
+        if body.pinned is not None:
+            topic.pinned = body.pinned
+        if body.excluded is not None:
+            topic.excluded = body.excluded
+        if body.split is not None and body.split != topic.split:
+            _split(row, found, topic, [*contents.values()])
+        if "name" in given:
+            others = [one.name for one in found.topics if one is not topic]
+            name = one_line(topic.words if body.name is None else body.name)
+            if body.name is not None and name in others:
+                raise invalid({"name": "another topic has this name; merge them to count them together"})
+            topic.name = distinct_lines([*others, name], len(name))[-1]
+            topic.named_by = "words" if body.name is None else "person"
+        row.found, row.version = found, row.version + 1
+        after = shown_names(found)
+        changed = [
+            number for number in before.keys() | after.keys() if before.get(number) != after.get(number)
+        ]
+        if changed or body.split is not None:
+            names = {before.get(number, "") for number in changed}
+            judging.decide_again(
+                rows.core,
+                call.account_id,
+                prompt_id=call.id,
+                topics=() if body.split is not None else names,
+                now=clock.now(),
+            )
+        return _shown(row)
+
+
+def _kept(call: Call[TopicUpdate] | Call, rows: Rows) -> AtlasRow:
+    prompt = call.prompt(rows)
+    row = topics.of_prompt(rows, prompt.id)
+    if row is None:
+        raise not_found("Topics")
+    return row
+
+
+def _shown(row: AtlasRow) -> PromptTopics:
+    return row.found.model_copy(update={"prompt_id": row.prompt_id})
+
+
+def _merge(known: dict[int, Topic], topic: Topic, into: int | None) -> None:
+    if into is not None and (into not in known or root_of(known, into) == topic.id):
+        raise invalid(
+            {"mergedInto": "must be another topic of this prompt that is not counted with this one"}
+        )
+    topic.merged_into = into
+
+
+def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]) -> None:
+    """Divide a topic into parts, or join them again."""
+    kept = None if row.space is None else KeptTopics.from_bytes(row.space)
+    if kept is None:
+        raise invalid_state("There are no topics to divide")
+    if topic.split:
+        parts = [one.id for one in found.topics if one.part_of == topic.id]
+        if any(one.split for one in found.topics if one.id in parts):
+            raise invalid_state("A part of this topic is split as well; join its parts first")
+        kept = kept.joined(topic.id, parts)
+        topic.n = sum(one.n for one in found.topics if one.id in parts)
+        found.topics = [one for one in found.topics if one.id not in parts]
+        for one in found.topics:
+            one.merged_into = None if one.merged_into in parts else one.merged_into
+    else:
+        divided = kept.split(topic.id, contents, first=row.next_id)
+        if divided is None:
+            raise invalid_state("The conversations of this topic do not differ enough to divide it")
+        kept, new = divided
+        names = [one.name for one in found.topics]
+        for part in new:
+            name = distinct_lines([*names, part.name], max(60, len(part.name)))[-1]
+            names.append(name)
+            found.topics.append(
+                Topic(id=part.number, name=name, words=part.name, stability=part.stability, part_of=topic.id, found_at=clock.moment())
+            )  # fmt: skip
+        row.next_id += len(new)
+    topic.split = not topic.split
+    row.space = kept.to_bytes()

@@ -1,0 +1,78 @@
+"""The topics of a prompt on the wire and through the client: found by themselves, and changed by a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from agreement.covered import both, both_schemes, covers, same
+from agreement.test_learned_judge import decided
+from support.service_process import wait_until
+from support.topical import topical
+
+pytestmark = [both_schemes, pytest.mark.slow]
+
+
+def topics_of(wire, ids):
+    return {one: (wire.get(f"/conversations/{one}/insights")["topics"] or [None])[0] for one in ids}
+
+
+@covers(*both("GET", "/{id}/topics"), *both("PATCH", "/{id}/topics"))
+def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, client):
+    prompt_id = wire.add_prompt()
+    path = f"/{wire.scheme.segment}/{prompt_id}/topics"
+    assert wire.ask("GET", path).status == 404
+    table = topical("English", 80)
+    truth = dict(
+        zip([wire.log(prompt_id, content) for content in table["content"]], table["truth"], strict=True)
+    )
+    wire.wait_for_insights(prompt_id)
+    wait_until(lambda: wire.ask("GET", path).status == 200, what="topics are found")
+    found = wire.get(path)
+    first = client.prompts.topics(prompt_id)
+    assert same(first, found)
+    ids = [*truth][:40]
+
+    def placed():
+        return topics_of(wire, ids)
+
+    wait_until(lambda: any(placed().values()), what="conversations are placed")
+    decided(wire, prompt_id)
+    before = placed()
+    assert set(before.values()) - {None} <= {one["name"] for one in found["topics"]}
+    assert list(before.values()).count(None) <= 4
+    refunds = next(one for one in found["topics"] if before_is(before, truth, one["name"], "refund"))
+
+    def change(topic, **changes):
+        return wire.ask("PATCH", path, {"topic": topic["id"], **changes})
+
+    def becomes(wanted):
+        wait_until(lambda: placed() == wanted, what="conversations have their topics")
+
+    renamed = {one: "Refunds" if name == refunds["name"] else name for one, name in before.items()}
+    assert change(refunds, name="Refunds").status == 200
+    becomes(renamed)
+    other = next(one for one in found["topics"] if one["id"] != refunds["id"])
+    assert change(other, name="Refunds").status == 400
+    merged = {one: "Refunds" if name == other["name"] else name for one, name in renamed.items()}
+    assert change(other, mergedInto=refunds["id"]).status == 200
+    assert change(refunds, mergedInto=other["id"]).status == 400
+    becomes(merged)
+    client.prompts.update_topic(prompt_id, other["id"], merged_into=None)
+    becomes(renamed)
+    change(refunds, excluded=True)
+    becomes({one: None if name == "Refunds" else name for one, name in renamed.items()})
+    change(refunds, excluded=False, pinned=True)
+    becomes(renamed)
+    change(refunds, name=None, pinned=False)
+    becomes(before)
+    assert client.prompts.topics(prompt_id).topics == first.topics
+    assert change({"id": 999}, pinned=True).status == 404
+    # A conversation that is logged now is placed when it is judged.
+    new = wire.log(prompt_id, table["content"][0])
+    wire.wait_for_insights(prompt_id)
+    assert topics_of(wire, [new])[new] == before[ids[0]]
+
+
+def before_is(before, truth, name, topic):
+    mine = [truth[one] for one, found in before.items() if found == name]
+    return bool(mine) and max(set(mine), key=mine.count) == topic
