@@ -40,18 +40,18 @@ def test_the_interval_is_the_normal_mixture_tuned_for_400_units_an_arm():
     new, old = Units(400, 300.0, 300.0), Units(400, 240.0, 240.0)
     found = difference((new, old))
     variance = (0.75 * 0.25 + 0.6 * 0.4) / 400
-    tuned = -2 * math.log(0.05)
+    tuned = -2 * math.log(0.035)
     r = tuned + math.log(tuned) + 1
-    half = math.sqrt(variance * (1 + 1 / r) * math.log((1 + r) / 0.05**2))
+    half = math.sqrt(variance * (1 + 1 / r) * math.log((1 + r) / 0.035**2))
     assert found.high - found.estimate == pytest.approx(half, rel=0.003)
     # For any other time of tuning, the interval at 400 units an arm would be wider.
     assert half < min(
-        math.sqrt(variance * (1 + 1 / other) * math.log((1 + other) / 0.05**2)) for other in (r / 2, 2 * r)
+        math.sqrt(variance * (1 + 1 / other) * math.log((1 + other) / 0.035**2)) for other in (r / 2, 2 * r)
     )
 
 
 def test_few_units_have_a_difference_without_an_interval_and_no_direction():
-    few = difference((Units.of([1.0] * 9), Units.of([0.0] * 50)))
+    few = difference((Units.of([1.0] * 19), Units.of([0.0] * 50)))
     assert (few.estimate, few.low, few.direction) == (1.0, None, "unclear")
     same = difference((Units.of([1.0] * 50), Units.of([1.0] * 50)))
     assert (same.estimate, same.low) == (0.0, None)

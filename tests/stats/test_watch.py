@@ -38,11 +38,12 @@ def test_the_first_night_is_the_likelihood_ratio_of_the_drops():
 def test_an_alarm_lasts_while_the_prompt_is_below_and_ends_after_it():
     bad, good = [(20, 10)] * 40, [(20, 18)] * 6
     below = watch(bad, 0.8)
-    assert (below.is_below, below.since, below.n, below.completed) == (True, 1, 800, 400)
+    assert (below.is_below, below.since, below.n, below.completed) == (True, 0, 800, 400)
     assert watch([*bad, good[0]], 0.8).is_below
     recovered = watch([*bad, *good], 0.8)
-    assert (recovered.is_below, recovered.since) == (False, None)
-    assert watch([*bad, *good, *bad], 0.8).since > 46
+    assert not recovered.is_below
+    again = watch([*bad, *([(20, 18)] * 40), *bad[:5]], 0.8)
+    assert (again.is_below, again.since, again.n, again.completed) == (True, 80, 100, 50)
 
 
 def test_many_prompts_of_an_account_need_more_evidence_each():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level
 from promptlift.stats.production import METRICS, Metric
 from promptlift.stats.regression import NON_INFERIORITY_POINTS
@@ -28,6 +27,11 @@ if TYPE_CHECKING:
 
 # Units of each arm at which the interval is narrowest for its guarantee.
 TUNED_FOR: Final = 400
+# With fewer units in an arm there is a number, but no interval.
+FEWEST: Final = 20
+# The share of 1 - level that is spent. Means of users who still come back are not quite a sum of independent steps:
+# with all of it, 4 to 7 % of simulated worlds in which they come 1 to 20 times were missed at 95 %.
+_SPENT: Final = 0.7
 # The probability of an alarm about the shares of the arms while they are right.
 _RATIO_ALPHA: Final = 0.01
 # Weight of the expected shares in assignments: most sensitive to 52:48 and 53:47.
@@ -36,6 +40,8 @@ _RATIO_PRIOR: Final = 500.0
 RAMP: Final = (0.05, 0.5, 1.0)
 # Before each step, the drop of completion that must be excluded, as fractions.
 _EXCLUDED: Final = (-0.2, NON_INFERIORITY_POINTS / 100.0)
+# Units of the new text before a step; the interval is only asymptotically right.
+_FEWEST_OF_A_STEP: Final = 50
 # Together 5 % to roll back a text that harms nothing: half for completion, half for the five other metrics.
 _COMPLETION_LEVEL: Final = 0.95
 _OTHERS_LEVEL: Final = 0.99
@@ -80,7 +86,7 @@ class Difference(NamedTuple):
     estimate
         The difference; ``None`` if an arm is empty.
     low, high
-        Ends of the confidence sequence; ``None`` with fewer than ten units in an arm, or if all values are equal.
+        Ends of the confidence sequence; ``None`` with fewer than 20 units in an arm, or if all values are equal.
     level
         The probability that all the intervals of all looks contain the true difference.
     n, n_original
@@ -106,7 +112,7 @@ def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference
     """Compute the difference of two arms with an interval that is valid at every look.
 
     An asymptotic confidence sequence. With the standard error ``s`` of the difference, the units an arm ``h`` (the
-    harmonic mean of both), ``a = 1 - level`` and ``r = h / 400 (c + ln c + 1)``, ``c = -2 ln a``, its half-width is
+    harmonic mean of both), ``a = 0.7 (1 - level)`` and ``r = h / 400 (c + ln c + 1)``, ``c = -2 ln a``, its half-width is
     ``s sqrt((1 + 1/r) ln((1 + r) / a²))``: the normal mixture, narrowest for 400 units an arm. Each variance
     counts one more unit that varies like both arms together, so that an arm in which all or none of few units
     completed has one.
@@ -133,9 +139,9 @@ def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference
     --------
     >>> found = difference((Units(400, 300, 300), Units(400, 240, 240)))
     >>> print(round(found.estimate, 3), round(found.low, 3), round(found.high, 3), found.direction)
-    0.15 0.051 0.249 better
+    0.15 0.046 0.254 better
     """
-    alpha = 1.0 - check_level(level)
+    alpha = _SPENT * (1.0 - check_level(level))
     n, n_original = (sum(pair[arm].n for pair in periods) for arm in (0, 1))
     usable = [(new, old) for new, old in periods if min(new.n, old.n) > 1]
     usable = usable or [(new, old) for new, old in periods if new.n and old.n]
@@ -289,8 +295,7 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
     metric's margin (`METRICS`): completion at 95 %, each of the five others at 99 %, so that a text that harms
     nothing is ever rolled back with a probability of at most 5 %. **On** when none is harmed and the interval of
     completion excludes a drop of 20 points, before half of all users get the text, or of 10 points, before all do:
-    a text with such a drop gets there with a probability of at most 2.5 %. There is no smallest number of units
-    besides: the interval is wide while they are few.
+    a text with such a drop gets there with a probability of at most 2.5 %. Not before 50 units have the new text.
 
     Parameters
     ----------
@@ -315,8 +320,9 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
         return RampVerdict("back", harmed, found)
     completed = found.get("task_completion")
     excluded = dict(zip(RAMP, _EXCLUDED, strict=False)).get(share, math.inf)
-    on = completed is not None and completed.low is not None and completed.low > excluded
-    return RampVerdict("on" if on else "wait", None, found)
+    if completed is None or completed.low is None or completed.n < _FEWEST_OF_A_STEP:
+        return RampVerdict("wait", None, found)
+    return RampVerdict("on" if completed.low > excluded else "wait", None, found)
 
 
 def _is_harm(metric: Metric, one: Difference, originals: Sequence[Units]) -> bool:

@@ -27,21 +27,21 @@ class Watch(NamedTuple):
     Attributes
     ----------
     is_below
-        Whether it is below: the evidence is at the threshold or above it.
-    since
-        Index of the night of the alarm that lasts; ``None`` without one.
+        Whether it is below: the evidence has reached the threshold.
     e_value
         Evidence that it is below.
     threshold
         20 for up to twelve prompts of an account, more for more of them.
+    since
+        Index of the night with which it most likely fell; the number of nights if nothing indicates a fall.
     n, completed
-        Conversations of all nights.
+        Conversations since then.
     """
 
     is_below: bool
-    since: int | None
     e_value: float
     threshold: float
+    since: int
     n: int
     completed: int
 
@@ -83,7 +83,7 @@ def watch(nights: Iterable[tuple[int, int]], line: float, *, prompts: int = 1) -
     False
     >>> found = watch([(20, 16)] * 3 + [(20, 10)] * 5, 0.8)
     >>> found.is_below, found.since
-    (True, 4)
+    (True, 3)
     """
     if not 0.0 < line < 1.0:
         raise ValueError(f"the line must be a rate between 0 and 1, such as 0.8, not {line!r}.")
@@ -92,20 +92,20 @@ def watch(nights: Iterable[tuple[int, int]], line: float, *, prompts: int = 1) -
     threshold = max(1.0, prompts / _PROMPTS) / _ALPHA
     most = threshold * _BEYOND
     evidence = [0.0] * len(_DROPS)
-    since, total, total_completed = None, 0, 0
+    # Page's cumulative sum: the evidence of the larger drop since the night from which it is greatest.
+    since, fallen, since_n, since_completed = 0, 0.0, 0, 0
     for night, (n, completed) in enumerate(nights):
         if not 0 <= completed <= n:
             raise ValueError("completed conversations must lie between 0 and all of them.")
         beginning = _FIRST if night == 0 else (1.0 - _FIRST) / (_NIGHTS - 1)
+        growth = [completed * completes + (n - completed) * fails for completes, fails in growths]
         evidence = [
-            (so_far + weight * beginning)
-            * math.exp(min(completed * completes + (n - completed) * fails, 300.0))
-            for so_far, weight, (completes, fails) in zip(evidence, _WEIGHTS, growths, strict=True)
+            (so_far + weight * beginning) * math.exp(min(one, 300.0))
+            for so_far, weight, one in zip(evidence, _WEIGHTS, growth, strict=True)
         ]
         evidence = [one * most / max(sum(evidence), most) for one in evidence]
-        if sum(evidence) < threshold:
-            since = None
-        elif since is None:
-            since = night
-        total, total_completed = total + n, total_completed + completed
-    return Watch(since is not None, since, sum(evidence), threshold, total, total_completed)
+        fallen = min(fallen + growth[0], math.log(most))
+        since_n, since_completed = since_n + n, since_completed + completed
+        if fallen <= 0.0:
+            since, fallen, since_n, since_completed = night + 1, 0.0, 0, 0
+    return Watch(sum(evidence) >= threshold, sum(evidence), threshold, since, since_n, since_completed)
