@@ -61,6 +61,7 @@ class Logged:
     messages: int = 2
     issue: str | None = "No answer"
     answer: str = "answer"
+    basis: str = "model"
 
 
 @dataclass
@@ -259,6 +260,7 @@ class World:
         quality: float | None = None,
         response_seconds: float | None = None,
         messages: int = 2,
+        basis: str = "model",
     ) -> None:
         """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
         self.log_each(
@@ -272,6 +274,7 @@ class World:
                     messages=messages,
                     issue=issue,
                     answer=f"{answer} {n}",
+                    basis=basis,
                 )
                 for n in range(count)
             ],
@@ -328,7 +331,7 @@ class World:
                             "sentiment": "positive",
                             "sentiment_score": each.sentiment,
                             "task_completed": each.completed,
-                            "basis": "model",
+                            "basis": each.basis,
                             "document": document,
                             **conversation_counts.counted_of(document),
                         }

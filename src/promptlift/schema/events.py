@@ -1,4 +1,4 @@
-"""Webhook events: the envelope, the twelve kinds and their payloads, in one union."""
+"""Webhook events: the envelope, the twelve kinds of the specification and one of ours, their payloads, in one union."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ EventKind = Literal[
     "deployment.not_fixed",
     "deployment.regressed",
     "deployment.confounded",
+    "quality.dropped",
 ]
 EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
@@ -177,6 +178,23 @@ class Deployment(Expectation):
         return reduction_warning(self.to_wire())
 
 
+class QualityDropped(ApiModel):
+    """A prompt has fallen below the completion rate of its ``alertBelow``. Ours."""
+
+    prompt_id: str
+    prompt_name: str
+    alert_below: float
+    """The lowest completion rate that it should have, a fraction."""
+    completion_rate: float
+    """Completed share of the conversations since it most likely fell, a fraction."""
+    conversations: int
+    """Ended conversations with a verdict since then."""
+    since: UtcTime
+    """The day on which it most likely fell."""
+    basis: str
+    """The basis of the verdicts, the weakest of several."""
+
+
 def reduction_warning(payload: dict[str, Any]) -> str:
     """Return a warning when the reduction in a payload is only the ratio of two counts.
 
@@ -279,6 +297,13 @@ class DeploymentEvent(_Envelope):
     data: Deployment
 
 
+class QualityEvent(_Envelope):
+    """``quality.dropped``. Ours."""
+
+    type: Literal["quality.dropped"]
+    data: QualityDropped
+
+
 Event = Annotated[
     PromptUpdatedEvent
     | PromptDeletedEvent
@@ -288,7 +313,8 @@ Event = Annotated[
     | RegressionTestCompletedEvent
     | InsightsGeneratedEvent
     | ConversationCreatedEvent
-    | DeploymentEvent,
+    | DeploymentEvent
+    | QualityEvent,
     Field(discriminator="type"),
 ]
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))

@@ -88,6 +88,8 @@ class Prompt(ApiModel):
     """The definition of success."""
     outcome: str | None = None
     """The rule by which the metadata of a conversation determine its success, such as ``score.reward >= 1``; without a rule the analyser's verdict counts. A field of ours, absent if there is none."""
+    alert_below: float | None = None
+    """The completion rate, a fraction, below which ``quality.dropped`` is emitted. A field of ours, ``None`` if there is none."""
     status: Annotated[str, Column(categories=get_args(PromptStatus))]
     """``active``, ``draft`` or ``archived``."""
     created_at: Annotated[UtcTime | None, Column()] = None
@@ -122,6 +124,8 @@ def _rule(text: str) -> str:
 
 # An empty text removes the outcome.
 Outcome = Annotated[LongText, AfterValidator(lambda text: _rule(text) if text.strip() else "")]
+# 0 removes the line.
+AlertBelow = Annotated[float, Field(ge=0.0, lt=1.0)]
 Tags = Annotated[list[Tag], Field(max_length=limits.TAGS)]
 Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)]
 MaxTokens = Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)]
@@ -139,6 +143,8 @@ class PromptInput(RequestModel):
     objective: LongText | None = None
     outcome: Outcome | None = None
     """Judge by this rule; ``null`` or an empty text means the analyser's verdict. A field of ours."""
+    alert_below: AlertBelow | None = None
+    """Emit ``quality.dropped`` when the completion rate falls below this fraction; ``null`` or 0 for never. A field of ours."""
 
 
 class PromptCreate(PromptInput):

@@ -163,6 +163,15 @@ SAMPLES: Final[dict[EventKind, dict[str, Any]]] = {
     "deployment.confounded": {
         name: value for name, value in _deployment("confounded").items() if name != "reductionPercent"
     },
+    "quality.dropped": {
+        "promptId": "prm_example",
+        "promptName": "Support assistant",
+        "alertBelow": 0.8,
+        "completionRate": 0.65,
+        "conversations": 120,
+        "since": "2026-01-24T00:00:00.000Z",
+        "basis": "outcome",
+    },
 }
 
 

@@ -13,6 +13,7 @@ from promptlift.service.background.kind import SingletonJob
 from promptlift.service.background.wake_ups import OtherWorkers
 from promptlift.service.background.worker import Worker
 from promptlift.service.benchmarks.run import BenchmarkJobs
+from promptlift.service.deployments import completion_watch
 from promptlift.service.deployments.regression_run import RegressionTests
 from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.insights.issue_groups import EVERY_SECONDS as NAMING_SECONDS
@@ -98,6 +99,11 @@ class BackgroundWork:
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
             TopicJob(database, self._judge.client),
+            SingletonJob(
+                "watch_completion",
+                lambda: completion_watch.look(database),
+                every_seconds=completion_watch.LOOK_SECONDS,
+            ),
             TracedConversations(database, worker=self._worker.id, quiet_seconds=settings.otlp_quiet_seconds),
             SingletonJob(
                 "clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS, wait=conversations.KEYS_EXPIRE

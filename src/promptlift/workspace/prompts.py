@@ -41,6 +41,7 @@ class Prompts(Session):
         max_tokens: int | None = None,
         objective: str | None = None,
         outcome: str | None = None,
+        alert_below: float | None = None,
     ) -> Prompt:
         """Create a prompt.
 
@@ -57,6 +58,10 @@ class Prompts(Session):
         outcome
             The rule by which the logs say that a conversation succeeded, such as ``"score.reward >= 1"`` or
             ``"resolved"``: see :meth:`outcomes`.
+        alert_below
+            The completion rate that it should have, such as ``0.8``. When it surely falls below, looked at every five
+            minutes, the event ``quality.dropped`` goes to the webhooks: once, until it has recovered. A prompt exactly
+            at the line raises a false alarm in 90 days with a chance of at most 5 %.
 
         Returns
         -------
@@ -82,7 +87,7 @@ class Prompts(Session):
             )
         fields = given(
             llm_model=llm_model, description=description, tags=tags and [*tags], temperature=temperature,
-            max_tokens=max_tokens, objective=objective, outcome=outcome,
+            max_tokens=max_tokens, objective=objective, outcome=outcome, alert_below=alert_below,
         )  # fmt: skip
         made = self.client.prompts.create(name=name, content=content, **fields)
         self._names.forget_list()
@@ -102,6 +107,7 @@ class Prompts(Session):
         max_tokens: int | None = None,
         objective: str | None = None,
         outcome: str | None = None,
+        alert_below: float | None = None,
         status: str | None = None,
     ) -> PromptChange:
         """Change a prompt; what is left out stays as it is. A new text becomes a new version.
@@ -120,6 +126,8 @@ class Prompts(Session):
             The rule by which the logs say that a conversation succeeded, such as ``"score.reward >= 1"``. From now on it
             is the verdict of all conversations of the prompt; those whose logs do not say have none. An empty text returns to
             the analyser's verdict. Returns when the verdicts are there, after a minute at most.
+        alert_below
+            As for :meth:`create_prompt`, from today on; 0 ends the watch.
         status
             ``active``, ``draft`` or ``archived``.
 
@@ -138,7 +146,7 @@ class Prompts(Session):
         fields = given(
             content=content, name=name, llm_model=llm_model, description=description, temperature=temperature,
             tags=None if tags is None else [*tags], max_tokens=max_tokens, objective=objective, outcome=outcome,
-            status=status,
+            alert_below=alert_below, status=status,
         )  # fmt: skip
         if not fields:
             raise ConfigError(

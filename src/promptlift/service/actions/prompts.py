@@ -74,12 +74,13 @@ def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
     now = clock.now()
     _check_quota(rows.core, caller, now)
     row = PromptRow(
-        **body.model_dump(exclude={"live_from", "content_known", "tags", "outcome"}),
+        **body.model_dump(exclude={"live_from", "content_known", "tags", "outcome", "alert_below"}),
         id=new_id("prm"),
         account_id=caller.account_id,
         content_known=body.content_known is not False,
         tags=body.tags or [],
         outcome=body.outcome or None,
+        alert_below=body.alert_below or None,
         status="active",
         created_at=clock.to_datetime(now),
         updated_at=clock.to_datetime(now),
@@ -97,10 +98,8 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
     if "content" in changes:
         changes["content_known"] = True
-    if "tags" in changes:
-        changes["tags"] = changes["tags"] or []
-    if "outcome" in changes:
-        changes["outcome"] = changes["outcome"] or None
+    empty = {"tags": [], "outcome": None, "alert_below": None}
+    changes |= {name: changes[name] or nothing for name, nothing in empty.items() if name in changes}
     with call.write() as rows:
         now = clock.now()
         if "status" in changes:
@@ -116,6 +115,8 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
             _keep_text(rows, prompt, live, text, _instant(body.live_from), now=now)
         if "outcome" in changes and changes["outcome"] != prompt.outcome:
             judging.decide_again(rows.core, caller.account_id, prompt_id=prompt.id, now=now)
+        if "alert_below" in changes and changes["alert_below"] != prompt.alert_below:
+            changes |= {"alert_since": now, "alerted_at": None}
         if any(name in changes and changes[name] != getattr(prompt, name) for name in _MODEL_FIELDS):
             live.model_changed()
         prompt.change({**changes, "updated_at": clock.to_datetime(now)})

@@ -85,7 +85,7 @@ _FASTER_COMPRESSION: Final = (
 # Several processes may start at once: one creates or upgrades the tables while the others wait for this lock.
 _LOCK: Final = 7265736561726368
 # Jobs that one worker at a time does for all.
-_JOBS: Final = ("watch_deployments", "clean_up", "name_issues", "find_topics")
+_JOBS: Final = ("watch_deployments", "watch_completion", "clean_up", "name_issues", "find_topics")
 
 
 def _work_alone(connection: Any, _record: Any) -> None:

@@ -71,6 +71,12 @@ def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
     return select(1).select_from(kept).where(kept.c.value.in_(tags)).correlate(prompts).exists()
 
 
+def watched(connection: Connection) -> Sequence[PromptRow]:
+    """Return the prompts of all accounts that have a completion rate to watch."""
+    watching = wanted(PromptRow, deleted_at=None).where(PromptRow.alert_below.is_not(None))
+    return Rows(connection).all(watching.order_by(PromptRow.seq))
+
+
 def find_named(connection: Connection, account_id: str, name: str) -> PromptRow | None:
     """Return the prompt of the account with an id or a name, the oldest of several; ``None`` if there is none."""
     named = living(account_id).where(or_(PromptRow.id == name, PromptRow.name == name))

@@ -43,6 +43,10 @@ class PromptRow(Base):
     objective: Mapped[str | None]
     # The rule that derives success from metadata; None if the analyser's verdict counts.
     outcome: Mapped[str | None]
+    # The completion rate that it should have, since when, and when the alarm that lasts was raised.
+    alert_below: Mapped[float | None]
+    alert_since: Mapped[int | None]
+    alerted_at: Mapped[int | None]
     status: Mapped[str]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
