@@ -7,10 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, measure, table
+from benchmarks.prompt_world.engines import Limits
+from benchmarks.prompt_world.measure import (
+    Measured,
+    anatomy,
+    copied_words,
+    lost_lines,
+    means,
+    measure,
+    table,
+)
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import CURES, FILLERS, GUESS, RULES, SEED_LINES, THEMES
-from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
+from benchmarks.prompt_world.world import FAMILIES, OPEN, SETTLED, draw_world, simulated_completion
 from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
 from promptlift import analysis
 from promptlift.service.llm.hostile_text import data_block
@@ -66,6 +75,56 @@ def test_a_rule_with_any_wording_of_the_cure_mends_its_mode(world, wording):
     assert [mode for mode in world.modes if mode not in world.unmended(mended)] == [world.modes[2]]
 
 
+def test_words_beyond_seventy_cost_odds(world):
+    """17 words of filling cost 0.04 logits."""
+
+    def logit(text):
+        share = world.completion(text)
+        return math.log(share / (1 - share))
+
+    free = " ".join([world.seed_prompt, *["word"] * (70 - len(world.seed_prompt.split()))])
+    assert world.completion(free) == world.completion(world.seed_prompt)
+    for words in (17, 170):
+        longer = f"{free}{' word' * words}"
+        assert logit(free) - logit(longer) == pytest.approx(0.04 * words / 17)
+
+
+def test_some_wordings_of_two_cures_undo_each_other(world):
+    for mode in world.modes:
+        ((own, other),) = mode.undone_by
+        rules = [RULES[0].format(cure=cure) for cure in (own, other)]
+        assert mode not in world.unmended(rules[0])
+        assert mode in world.unmended("\n".join(rules))
+        others = [RULES[0].format(cure=cure) for cure in mode.cures if cure != own]
+        assert mode not in world.unmended("\n".join([*rules, others[0]]))
+
+
+def test_with_many_turns_matters_are_raised_one_after_another():
+    world = draw_world("drifted", 1)
+    for conversation in world.log:
+        asked = [text for role, text in conversation.messages if role == "user"]
+        assert len(asked) >= 5
+        assert max(sum(mode.theme in text for mode in world.modes) for text in asked) <= 1
+        assert not any(mode.theme in asked[0] for mode in world.modes)
+        replies = [text for role, text in conversation.messages if role == "assistant"]
+        assert conversation.completed == all(OPEN not in text for text in replies)
+    met = [
+        any(mode.theme in text for text in world.further(one.opening))
+        for one in world.log
+        for mode in world.modes
+    ]
+    assert sum(met) / len(met) == pytest.approx(
+        sum(mode.logged for mode in world.modes) / len(world.modes), abs=0.02
+    )
+
+
+def test_a_tool_is_called_before_each_answer():
+    for conversation in draw_world("deceptive", 1).log:
+        roles = [role for role, _ in conversation.messages]
+        assert roles == ["user", "assistant", "system", "assistant", "user"]
+        assert conversation.messages[1][1].startswith("[tool call] look_up(")
+
+
 def test_who_meets_an_unmended_mode_hears_its_symptom(world):
     opening = opening_that_meets(world, 1)
     replies = [world.reply(world.seed_prompt, opening, toss) for toss in range(200)]
@@ -94,6 +153,25 @@ def test_the_writer_finds_a_cure_only_when_it_was_shown_the_symptom(world):
     assert 0.6 < finds_cure(world, transcript, 0) < 0.9
     assert finds_cure(world, transcript, 1) == 0
     assert 0 < finds_cure(world, transcript, 0, aimed=False) < 0.3
+
+
+def test_a_writer_names_the_cause_in_a_third_of_cases_and_repeats_itself(world):
+    shown = world.modes[0].symptom
+    cured = with_rules(world, 0)
+    tries = [world.rng("label", at) for at in range(400)]
+    written = [
+        edit for rng in tries for edit in write_edits(world, world.seed_prompt, shown, rng) if edit.symptom
+    ]
+    right = sum(world.modes[0].theme in edit.cause for edit in written)
+    assert 0.25 < right / len(written) < 0.48
+    again = [edit for rng in tries for edit in write_edits(world, cured, shown, rng) if edit.symptom]
+    assert 0.25 < len(again) / len(tries) < 0.55
+
+
+def test_a_judge_errs_more_on_one_side():
+    judges = [draw_world("additive", seed).judge for seed in range(20)]
+    assert all(abs(one.true_positive - one.true_negative) > 0.03 for one in judges)
+    assert len(set(judges)) == 2
 
 
 def test_a_defect_is_deleted_when_its_symptom_was_shown():
@@ -151,16 +229,80 @@ def test_no_rule_repeats_five_words_of_a_conversation():
     assert copied_words("\n".join([*rules, *guesses, *FILLERS]), said) == ()
 
 
+def test_the_anatomy_of_a_prompt_tells_cures_from_ballast(world):
+    first, other = (RULES[0].format(cure=world.modes[0].cures[at]) for at in (0, 1))
+    ballast = FILLERS[0]
+    text = f"{world.seed_prompt}\n{first} {ballast}\n{other}"
+    found = anatomy(world, text)
+    assert {kind: found[kind] for kind in ("cures", "repeats", "idle")} == {
+        "cures": 1,
+        "repeats": 1,
+        "idle": 1,
+    }
+    assert found["words"] == len(f"{first} {ballast} {other}".split())
+    assert found["lean"] == world.gain(f"{world.seed_prompt}\n{first}") > world.gain(text)
+    assert anatomy(draw_world("null", 1), text)["cures"] == 0
+
+
+def one_measured(**fields):
+    known = {
+        "family": "additive", "seed": 1, "engine": "search", "mode": "exploratory", "gain": 8.0, "named": True,
+        "told_headroom": False, "conversations": 200, "tokens": 40_000, "copied": (), "lost": (), "seconds": 3.0,
+        "causal": True, "words": 30, "cures": 2, "repeats": 1, "idle": 1, "lean": 9.0,
+    }  # fmt: skip
+    return Measured(**{**known, **fields})
+
+
 def test_the_table_counts_what_was_named():
-    one = Measured("additive", 1, "today", "exploratory", 8.0, True, False, 200, 40_000, (), (), 3.0, True)
-    harmful = replace(one, seed=2, gain=-4.0, copied=("a b c d e",), lost=("A line",), causal=False)
-    nothing = replace(one, seed=3, gain=0.0, named=False, conversations=100, causal=None)
+    one = one_measured()
+    harmful = one_measured(
+        seed=2,
+        gain=-4.0,
+        copied=("a b c d e",),
+        lost=("A line",),
+        causal=False,
+        words=50,
+        repeats=0,
+        lean=0.0,
+    )
+    nothing = one_measured(
+        seed=3,
+        gain=0.0,
+        named=False,
+        conversations=100,
+        causal=None,
+        words=0,
+        cures=0,
+        repeats=0,
+        idle=0,
+        lean=0.0,
+    )
     row = table([one, harmful, nothing]).splitlines()[-1]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == [
-        "additive", "exploratory", "today", "3", "1.3 ± 3.5", "2 of 3", "1 of 3", "1 of 3", "167", "40k", "0 of 3", "1 of 3",
-        "1 of 3", "1 of 2", "3",
+        "additive", "exploratory", "search", "3", "1.3 ± 3.5", "3.0", "2 of 3", "1 of 3", "1 of 3", "40", "0.57 / 0.14 / 0.29",
+        "1 of 2", "167", "40k", "0 of 3", "1 of 3", "1 of 3", "3",
     ]  # fmt: skip
+
+
+def test_families_count_the_same_in_the_means_and_a_peer_is_compared_in_the_same_worlds():
+    gains = [
+        ("additive", 1, 10.0),
+        ("additive", 2, 20.0),
+        ("deceptive", 1, 30.0),
+        ("deceptive", 2, 30.0),
+        ("null", 1, 0.0),
+    ]
+    ours = [one_measured(family=family, seed=seed, gain=gain) for family, seed, gain in gains]
+    theirs = [
+        one_measured(family=family, seed=seed, gain=gain - seed, engine="gepa")
+        for family, seed, gain in gains[1:4]
+    ]
+    rows = means([*ours, *theirs], peers=["gepa"]).splitlines()[-2:]
+    first, last = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
+    assert first[:4] == ["exploratory", "search", "4", "22.5 ± 2.5"]
+    assert last[:3] == ["exploratory", "gepa", "3"]
+    assert last[-1] == "1.8"
 
 
 def judged(world):
@@ -197,11 +339,20 @@ def test_todays_engine_is_measured_as_users_run_it():
     assert (found.copied, found.lost, found.told_headroom) == ((), (), False)
 
 
-def test_gepa_is_measured_alone_and_confirmed(monkeypatch):
-    engine = pytest.importorskip("benchmarks.prompt_world.gepa_engine", reason="needs the package gepa")
-    monkeypatch.setitem(engine.CALLS, "exploratory", 60)
-    alone = measure("defective", 3, "gepa", "exploratory")
+@pytest.mark.parametrize("family", ["deceptive", "drifted"])
+def test_a_search_runs_with_tools_and_with_many_turns(family):
+    found = measure(family, 1, "search", "exploratory")
+    assert found.named
+    assert found.gain > 5
+    assert found.words > 0
+
+
+def test_gepa_is_measured_alone_and_confirmed_within_its_limits():
+    pytest.importorskip("benchmarks.prompt_world.gepa_engine", reason="needs the package gepa")
+    alone = measure("defective", 3, "gepa", "exploratory", Limits(conversations=60))
     assert 60 <= alone.conversations < 120
-    confirmed = measure("defective", 3, "gepa-confirmed", "exploratory")
+    confirmed = measure("defective", 3, "gepa-confirmed", "exploratory", Limits(conversations=60))
     assert confirmed.conversations > alone.conversations
     assert confirmed.gain in (0, alone.gain)
+    by_tokens = measure("deceptive", 3, "gepa-tokens", "exploratory", Limits(tokens=100_000))
+    assert 100_000 <= by_tokens.tokens < 200_000

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from unittest.mock import patch
 
 import promptlift
+from benchmarks.prompt_world.service import MODEL, service_in
 from promptlift.local import wait_for_insights
-from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from benchmarks.prompt_world.model import WorldModel
     from benchmarks.prompt_world.world import World
     from promptlift.schema.optimizations import Optimization, Variant
-    from support.stub_endpoint import StubEndpoint
 
-__all__ = ["ENGINES", "Named", "run_engine", "told_headroom"]
+__all__ = ["ENGINES", "Limits", "Named", "told_headroom"]
 
-CALLS_AT_A_TIME: Final = 16
 # Of one optimization; far above what one takes.
 DEADLINE_SECONDS: Final = 600.0
+
+
+class Limits(NamedTuple):
+    """What an optimizer may spend where it can be told: conversations or tokens; ``None`` for as many as it likes."""
+
+    conversations: int | None = None
+    tokens: int | None = None
 
 
 class Named(NamedTuple):
@@ -45,53 +49,22 @@ class Named(NamedTuple):
     without_cause: str | None = None
 
 
-def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Optimize with the real service without a search, as before there was one."""
-    return _service(world, model, endpoint, mode, seed, search="off")
+Engine = Callable[["World", "WorldModel", str, int, "Limits | None"], Named]
 
 
-def search(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Optimize with the real service and its search."""
-    return _service(world, model, endpoint, mode, seed, search="on")
+def _service(search: str, confidence: str = "moderate") -> Engine:
+    """Make an engine that does as users of the service do: logged conversations first, then ``lift.optimize``."""
 
-
-def search_low(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Search in an account that asks for little confidence."""
-    return _service(world, model, endpoint, mode, seed, search="on", confidence="low")
-
-
-def search_high(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Search in an account that asks for much confidence."""
-    return _service(world, model, endpoint, mode, seed, search="on", confidence="high")
-
-
-def _service(
-    world: World,
-    model: WorldModel,
-    endpoint: StubEndpoint,
-    mode: str,
-    seed: int,
-    *,
-    search: str,
-    confidence: str = "moderate",
-) -> Named:
-    """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
-    settings = endpoint.settings
-    environment = {
-        "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
-        "PROMPTLIFT_LLM_API_KEY": settings.api_key or "",
-        "PROMPTLIFT_LLM_MODEL": settings.model,
-        "PROMPTLIFT_LLM_CONCURRENCY": str(CALLS_AT_A_TIME),
-    }
-    with (
-        tempfile.TemporaryDirectory(prefix="promptlift-world-") as folder,
-        patch.dict(os.environ, {"PROMPTLIFT_DATA": str(Path(folder) / "client")}),
-    ):
-        service = ServiceProcess(Path(folder) / "service", env=environment).start()
-        try:
-            lift = promptlift.connect(service.base_url, service.key, progress=False)
+    def optimize(world: World, model: WorldModel, mode: str, seed: int, limits: Limits | None) -> Named:
+        del limits
+        with (
+            tempfile.TemporaryDirectory(prefix="promptlift-world-") as folder,
+            patch.dict(os.environ, {"PROMPTLIFT_DATA": str(Path(folder) / "client")}),
+            service_in(Path(folder) / "service", model) as (address, key),
+        ):
+            lift = promptlift.connect(address, key, progress=False)
             prompt = lift.client.prompts.create(
-                name="Support assistant", content=world.seed_prompt, llm_model=settings.model
+                name="Support assistant", content=world.seed_prompt, llm_model=MODEL
             )
             records = [
                 {
@@ -104,7 +77,10 @@ def _service(
             if logged.logged != len(records):
                 raise RuntimeError(f"Not all conversations could be logged: {logged}")
             wait_for_insights(lift, [prompt.id], progress=False)
-            wanted = {"search": search, "simulation": {"confidenceMode": confidence}}
+            wanted = {
+                "search": search,
+                "simulation": {"confidenceMode": confidence, "simulateTools": world.tools},
+            }
             lift.client.settings.update(optimization=wanted)
             model.forget()
             done = lift.optimize(prompt.id, mode=mode, seed=seed, wait=False).wait(timeout=DEADLINE_SECONDS)
@@ -113,8 +89,8 @@ def _service(
             if winner is None:
                 return Named(None, told_headroom(done))
             return Named(winner.content, told_headroom(done), without_cause(winner))
-        finally:
-            service.stop()
+
+    return optimize
 
 
 def without_cause(winner: Variant) -> str | None:
@@ -138,36 +114,29 @@ def told_headroom(optimization: Optimization) -> bool:
     return False
 
 
-def gepa(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+def gepa(world: World, model: WorldModel, mode: str, seed: int, limits: Limits | None) -> Named:
     """Optimize with the public GEPA package, which tests its best candidate no further."""
     from benchmarks.prompt_world.gepa_engine import optimize_with_gepa  # it need not be installed
 
-    del model
-    return Named(optimize_with_gepa(world, endpoint.settings.base_url, mode, seed))
+    return Named(optimize_with_gepa(world, model, mode, seed, limits))
 
 
-def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+def gepa_confirmed(world: World, model: WorldModel, mode: str, seed: int, limits: Limits | None) -> Named:
     """Optimize with GEPA, and name its best candidate only when our confirmation does."""
     from benchmarks.prompt_world.gepa_engine import confirmed
 
-    found = gepa(world, model, endpoint, mode, seed)
-    if found.text is None or not confirmed(world, found.text, endpoint.settings.base_url, mode, seed):
+    found = gepa(world, model, mode, seed, limits)
+    if found.text is None or not confirmed(world, model, found.text, mode, seed):
         return Named(None)
     return found
 
 
-ENGINES: Final[dict[str, Callable[..., Named]]] = {
-    "today": today,
-    "search": search,
-    "search-low": search_low,
-    "search-high": search_high,
+ENGINES: Final[dict[str, Engine]] = {
+    "today": _service("off"),
+    "search": _service("on"),
+    "search-low": _service("on", "low"),
+    "search-high": _service("on", "high"),
     "gepa": gepa,
+    "gepa-tokens": gepa,
     "gepa-confirmed": gepa_confirmed,
 }
-
-
-def run_engine(
-    name: str, world: World, model: WorldModel, endpoint: StubEndpoint, *, mode: str, seed: int
-) -> Named:
-    """Run one optimizer in one world."""
-    return ENGINES[name](world, model, endpoint, mode, seed)

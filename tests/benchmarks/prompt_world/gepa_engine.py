@@ -1,4 +1,7 @@
-"""The public GEPA package (https://github.com/gepa-ai/gepa) at the endpoint of a world, and our confirmation after it."""
+"""The public GEPA package (https://github.com/gepa-ai/gepa) in a world, and our confirmation after it.
+
+Its conversations are held and judged as the service does it, so they cost the same calls and tokens.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,34 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import gepa
-import httpx
 from gepa.core.adapter import EvaluationBatch
 
-from benchmarks.prompt_world.model import PURPOSE
+from benchmarks.prompt_world.engines import Limits
+from benchmarks.prompt_world.service import MODEL, WorldClient
+from promptlift.schema.transcript import Message, Transcript, dump_content
+from promptlift.service.llm.calls import Calls
+from promptlift.service.optimizations.tasks import ModelTasks
+from promptlift.service.simulations.conversation import simulate
+from promptlift.service.simulations.personas import library
+from promptlift.service.simulations.tasks import PromptText, Scenario
+from promptlift.service.simulations.tools import Toolbox
 from promptlift.stats.experiment import Experiment, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from benchmarks.prompt_world.model import WorldModel
     from benchmarks.prompt_world.world import World
 
 __all__ = ["CALLS", "confirmed", "optimize_with_gepa"]
 
-# Conversations that GEPA may spend: what our modes spend on average.
-CALLS: Final = {"exploratory": 200, "validation": 450}
+# Conversations that GEPA may spend where no other optimizer's spending is given: what our modes spend on average.
+CALLS: Final = {"exploratory": 350, "validation": 550}
 TRAINED: Final = 60
 VALIDATED: Final = 15
 COMPONENT: Final = "prompt"
-# Around a transcript, as the service sets data apart.
-MARK: Final = "0" * 32
+TURNS_MOST: Final = 10
+GOAL: Final = "Have everything settled."
 
 
 class Silent:
@@ -36,37 +47,46 @@ class Silent:
         """Say nothing."""
 
 
-class Model:
-    """The endpoint, as an optimizer without a service asks it."""
+class Assistant:
+    """The assistant of a world, its users and its judge, as the service asks them."""
 
-    def __init__(self, base_url: str) -> None:
-        # Loopback, so never over the proxy that the environment may name.
-        self._http = httpx.Client(base_url=base_url, timeout=60.0, trust_env=False)
+    def __init__(self, world: World, model: WorldModel) -> None:
+        self._client = WorldClient(model)
+        self._tasks = ModelTasks(Calls(self._client), judge_model=MODEL)
         self._tosses = itertools.count(1)
+        self._prompt = PromptText(world.seed_prompt, llm_model=MODEL)
+        logged = (
+            Transcript(messages=[Message(role=role, content=text) for role, text in one.messages])
+            for one in world.log
+        )
+        self._tools = Toolbox.of(world.seed_prompt, map(dump_content, logged))
 
     def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
+        """Close the client."""
+        self._client.close()
 
-    def ask(self, messages: Sequence[Mapping[str, str]], purpose: str | None = None, **options: Any) -> str:
+    def write(self, request: str) -> str:
         """Return what the model answers."""
-        headers = {} if purpose is None else {PURPOSE: purpose}
-        body = {"model": "stub", "messages": list(messages), **options}
-        answer = self._http.post("chat/completions", json=body, headers=headers)
-        answer.raise_for_status()
-        return str(answer.json()["choices"][0]["message"]["content"])
+        asked = [{"role": "user", "content": request}]
+        return self._tasks.model.chat(asked, purpose="other", max_tokens=None).text  # type: ignore[arg-type]
 
     def converse(self, prompt: str, opening: str) -> dict[str, Any]:
         """Hold a conversation, and return it with what the judge says of it."""
-        asked = [{"role": "system", "content": prompt}, {"role": "user", "content": opening}]
-        reply = self.ask(asked, "agent", seed=next(self._tosses))
-        turns = [{"role": "user", "content": opening}, {"role": "assistant", "content": reply}]
-        lines = "\n".join(json.dumps(turn) for turn in turns)
-        shown = f"BEGIN {MARK}\n{lines}\nEND {MARK}"
-        judged = self.ask(
-            [{"role": "system", "content": "Judge."}, {"role": "user", "content": shown}], "judge"
-        )
-        return {"opening": opening, "reply": reply, "judged": json.loads(judged)}
+        toss = next(self._tosses)
+        people = library()
+        held = simulate(
+            self._tasks,
+            prompt=self._prompt,
+            content=prompt,
+            persona=people[toss % len(people)],
+            scenario=Scenario("Order", opening, GOAL, "conversation"),
+            max_turns=TURNS_MOST,
+            seed=toss,
+            tools=self._tools,
+        ).transcript
+        judged = self._tasks.judge(held)
+        turns = [{"role": one.role, "content": one.content} for one in held.messages]
+        return {"turns": turns, "completed": judged.task_completed, "summary": judged.summary}
 
 
 class Adapter:
@@ -74,8 +94,8 @@ class Adapter:
 
     propose_new_texts = None
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, assistant: Assistant) -> None:
+        self._assistant = assistant
 
     def evaluate(
         self,
@@ -84,8 +104,8 @@ class Adapter:
         capture_traces: bool = False,  # noqa: FBT001, FBT002 - GEPA's own signature
     ) -> EvaluationBatch:
         """Hold a conversation with each opening."""
-        held = [self._model.converse(candidate[COMPONENT], opening) for opening in batch]
-        scores = [float(one["judged"]["taskCompleted"]) for one in held]
+        held = [self._assistant.converse(candidate[COMPONENT], opening) for opening in batch]
+        scores = [float(one["completed"]) for one in held]
         return EvaluationBatch(
             outputs=held, scores=scores, trajectories=list(held) if capture_traces else None
         )
@@ -97,39 +117,43 @@ class Adapter:
         del candidate
         shown = [
             {
-                "Inputs": one["opening"],
-                "Generated Outputs": one["reply"],
-                "Feedback": "It was settled." if one["judged"]["taskCompleted"] else one["judged"]["summary"],
+                "Inputs": one["turns"][0]["content"],
+                "Generated Outputs": "\n".join(json.dumps(turn) for turn in one["turns"][1:]),
+                "Feedback": "It was settled." if one["completed"] else one["summary"],
             }
             for one in eval_batch.trajectories or []
         ]
         return dict.fromkeys(components_to_update, shown)
 
 
-def optimize_with_gepa(world: World, base_url: str, mode: str, seed: int) -> str | None:
+def optimize_with_gepa(
+    world: World, model: WorldModel, mode: str, seed: int, limits: Limits | None = None
+) -> str | None:
     """Return the best candidate of a run with GEPA's defaults; ``None`` when that is the seed prompt."""
-    model = Model(base_url)
+    limits = limits or Limits(conversations=CALLS[mode])
     openings = [one.opening for one in world.log]
+    assistant = Assistant(world, model)
     try:
         result = gepa.optimize(
             seed_candidate={COMPONENT: world.seed_prompt},
             trainset=openings[VALIDATED : VALIDATED + TRAINED],
             valset=openings[:VALIDATED],
-            adapter=Adapter(model),
-            reflection_lm=lambda prompt: model.ask([{"role": "user", "content": str(prompt)}]),
-            max_metric_calls=CALLS[mode],
+            adapter=Adapter(assistant),
+            reflection_lm=lambda prompt: assistant.write(str(prompt)),
+            max_metric_calls=limits.conversations,
+            stop_callbacks=lambda _state: limits.tokens is not None and model.tokens >= limits.tokens,
             logger=Silent(),
             seed=seed,
         )
     finally:
-        model.close()
+        assistant.close()
     best = result.best_candidate[COMPONENT]
     return None if best == world.seed_prompt else best
 
 
-def confirmed(world: World, text: str, base_url: str, mode: str, seed: int) -> bool:
+def confirmed(world: World, model: WorldModel, text: str, mode: str, seed: int) -> bool:
     """Whether the confirmation that our service uses calls a text better than the seed prompt."""
-    model = Model(base_url)
+    assistant = Assistant(world, model)
     experiment = Experiment(1, mode, seed=seed)  # type: ignore[arg-type]
     texts = (world.seed_prompt, text)
     try:
@@ -138,13 +162,13 @@ def confirmed(world: World, text: str, base_url: str, mode: str, seed: int) -> b
                 Outcome(
                     cell.number,
                     arm,
-                    completed=model.converse(
+                    completed=assistant.converse(
                         texts[arm], world.opening("confirmation", seed, cell.scenario, cell.number)
-                    )["judged"]["taskCompleted"],
+                    )["completed"],
                 )
                 for cell in step.cells
                 for arm in cell.order
             )
     finally:
-        model.close()
+        assistant.close()
     return experiment.verdict().winner is not None

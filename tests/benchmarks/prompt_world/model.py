@@ -14,8 +14,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.prompt_world.world import OPEN, SETTLED
+from benchmarks.prompt_world.world import OPEN, THANKS
 from benchmarks.prompt_world.writer import write_edits, write_prompt
+from promptlift.schema.transcript import CALL, RESULT
+from promptlift.service.simulations.conversation import FIRST_CUE
 from support.data_blocks import read_records
 from support.stub_endpoint import Say, completion
 
@@ -31,6 +33,8 @@ __all__ = ["PURPOSE", "WorldModel"]
 
 PURPOSE: Final = "x-promptlift-purpose"
 CHARS_A_TOKEN: Final = 4
+# What the service appends to a prompt whose assistant has tools begins so.
+ABOUT_TOOLS: Final = "\n\n\nYou have tools: "
 # Share of the additions that a reflection writes as a longer line in the place of one that is there.
 REPLACES: Final = 0.2
 
@@ -86,36 +90,45 @@ class WorldModel:
         with self._lock:
             self.asked[purpose] += 1
             self.tokens += read + written
-            self.conversations += purpose == "agent" and _users_turns(asked.body) == 1
+            self.conversations += purpose == "agent" and len(asked.body["messages"]) == 2
         return completion(text, prompt=read, completed=written)
 
     # The two sides of a conversation
 
     def _agent(self, body: dict[str, Any]) -> str:
         messages = body["messages"]
-        system = "\n".join(one["content"] for one in messages if one["role"] == "system")
-        opening = next(one["content"] for one in messages if one["role"] == "user")
-        reply = self.world.reply(system, opening, body.get("seed", 0))
+        # What the service says of tools comes after the prompt.
+        system = messages[0]["content"].split(ABOUT_TOOLS)[0]
+        heard = _said_by(messages, "user")
+        if ABOUT_TOOLS in messages[0]["content"] and not messages[-1]["content"].startswith(RESULT):
+            return self.world.call(heard[-1])[0]
+        reply = self.world.reply(system, heard[0], body.get("seed", 0), further=heard[1:])
         with self._lock:
-            self.heard.update((opening, reply))
+            self.heard.update((heard[-1], reply))
         return reply
 
     def _persona(self, body: dict[str, Any]) -> str:
-        heard = body["messages"][-1]["content"]
-        return "Great, thank you. [END]" if SETTLED in heard else "That does not help me. [END]"
+        """Raise the next matter; with none left, end by whether everything was settled."""
+        said = _said_by(body["messages"], "assistant")
+        further = self.world.further(said[0])[len(said) - 1 :]
+        if further:
+            return further[0]
+        settled = not any(OPEN in one for one in _said_by(body["messages"], "user"))
+        return f"{THANKS[settled]} [END]"
 
     # Who looks at conversations
 
     def _judge(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Judge by the assistant's last words, with the errors of the world's judge."""
+        """Judge by the assistant's words, with the errors of the world's judge."""
         turns = [one for one in read_records(body["messages"]) if one.get("role") in ("user", "assistant")]
-        said = [one["content"] for one in turns if one["role"] == "assistant"]
+        said = _said_by(turns, "assistant")
         rng = self.world.rng("judge", [one["content"] for one in turns])
-        settled = bool(said) and SETTLED in said[-1]
+        left_open = next((one for one in said if OPEN in one), "")
+        settled = bool(said) and not left_open
         judge = self.world.judge
         right = rng.random() < (judge.true_positive if settled else judge.true_negative)
         completed = settled == right
-        shown = [mode for mode in self.world.modes if said and mode.symptom in said[-1].casefold()]
+        shown = [mode for mode in self.world.modes if mode.symptom in left_open.casefold()]
         criteria = sorted(set(_CRITERION.findall(body["messages"][0]["content"])))
         return {
             **({"criteria": [{"name": name, "met": completed} for name in criteria]} if criteria else {}),
@@ -124,16 +137,16 @@ class WorldModel:
             "taskCompleted": completed,
             "quality": 85 if completed else 35,
             "topics": ["orders"],
-            "summary": self._summary(said, completed=completed, quotes=rng.random() < judge.quotes),
+            "summary": self._summary(left_open, completed=completed, quotes=rng.random() < judge.quotes),
             "issues": [] if completed else self._issues_of(shown),
         }
 
-    def _summary(self, said: list[str], *, completed: bool, quotes: bool) -> str:
+    def _summary(self, left_open: str, *, completed: bool, quotes: bool) -> str:
         asked = "Somebody asked for help with an order."
-        if completed or not said:
+        if completed:
             return f"{asked} It was settled."
-        told = said[-1].split(", but ")[-1].removesuffix(f", {OPEN}")
-        return f"{asked} It stayed open: {told}." if quotes else f"{asked} It stayed open."
+        told = left_open.rsplit(", but ", maxsplit=1)[-1].removesuffix(f", {OPEN}")
+        return f"{asked} It stayed open: {told}." if quotes and told else f"{asked} It stayed open."
 
     def _issues_of(self, shown: list[Mode]) -> list[dict[str, Any]]:
         titles = [f"Left the {mode.theme} open" for mode in shown[:1]] or ["Request was not settled"]
@@ -217,8 +230,12 @@ class WorldModel:
         }
 
 
-def _users_turns(body: dict[str, Any]) -> int:
-    return sum(one["role"] == "user" for one in body["messages"])
+def _said_by(messages: Iterable[dict[str, Any]], role: str) -> list[str]:
+    """List what a side said in a conversation, without calls of tools, their results and cues."""
+    unsaid = (CALL, RESULT, FIRST_CUE)
+    return [
+        one["content"] for one in messages if one["role"] == role and not one["content"].startswith(unsaid)
+    ]
 
 
 def _digest(of: Any) -> str:

@@ -15,6 +15,7 @@ __all__ = [
     "RULES",
     "SEED_LINES",
     "SHARED_SYMPTOMS",
+    "SMALL_TALK",
     "SYMPTOMS",
     "THEMES",
     "TRIGGERS",
@@ -77,13 +78,23 @@ CURES: Final = (
     "settle the {theme} within the conversation",
 )
 RULES: Final = (
-    "Where it matters, {cure}.",
-    "In such conversations {cure}.",
-    "As a step of its own, {cure}.",
+    "Where it matters, {cure}, even when nobody asks for it.",
+    "In such conversations {cure}, as a step of its own.",
+    "Before anything else, {cure}, and say so in a sentence.",
 )
 
 # What a writer writes about a symptom whose cure it does not find.
-GUESS: Final = "Treat every {theme} with special care."
+GUESS: Final = "Treat every {theme} with special care, and say that you do so."
+
+# What somebody writes about nothing in particular.
+SMALL_TALK: Final = (
+    "Right, let me see.",
+    "Do you open on Sundays?",
+    "My neighbour is happy with you, by the way.",
+    "Is this chat kept anywhere?",
+    "Sorry, I had to look for my glasses.",
+    "Hold on a moment, please.",
+)
 
 # What writers add when they know nothing: some do nothing, some do harm, and which do is another matter in every world.
 FILLERS: Final = (

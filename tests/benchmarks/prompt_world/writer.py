@@ -73,7 +73,7 @@ def write_edits(
         else:
             rule = vocabulary.GUESS.format(theme=mode.theme)
         if rule not in prompt:
-            edits.append(Edit(symptom, f"Nothing is said of the {mode.theme}.", "add", "", rule))
+            edits.append(Edit(symptom, _cause(world, mode, rng), "add", "", rule))
     openings = _OPENING.findall(context)
     if openings and rng.random() < writer.copies:
         rule = f"When somebody writes “{rng.choice(openings)}”, settle it at once."
@@ -109,9 +109,19 @@ def apply_edits(prompt: str, edits: list[Edit]) -> str:
 
 
 def _suspected(world: World, prompt: str, symptom: str, rng: random.Random) -> Mode | None:
-    """Guess which mode shows a symptom; ``None`` when the prompt has a rule for each."""
+    """Guess which mode shows a symptom; ``None`` when the prompt has a rule for each, and it is not written again."""
     small = prompt.casefold()
-    causes = [mode for mode in world.modes if mode.symptom == symptom and not mode.named_in(small)]
+    known = [mode for mode in world.modes if mode.symptom == symptom]
+    causes = [mode for mode in known if not mode.named_in(small)]
     if not causes:
-        return None
+        return rng.choice(known) if rng.random() < world.writer.repeats else None
     return causes[-1] if rng.random() < RARE_CAUSE else causes[0]
+
+
+def _cause(world: World, mode: Mode, rng: random.Random) -> str:
+    """Name the cause of a failure, rightly or not."""
+    if rng.random() < world.writer.labels:
+        return f"Nothing is said of the {mode.theme}."
+    if rng.random() < 0.5:
+        return "A rule is missing or too vague."
+    return f"Nothing is said of the {rng.choice(world.modes).theme}."
