@@ -12,6 +12,7 @@ from benchmarks.prompt_world.measure import (
     Measured,
     anatomy,
     copied_words,
+    is_causal,
     lost_lines,
     means,
     measure,
@@ -242,6 +243,11 @@ def test_the_anatomy_of_a_prompt_tells_cures_from_ballast(world):
     assert found["words"] == len(f"{first} {ballast} {other}".split())
     assert found["lean"] == world.gain(f"{world.seed_prompt}\n{first}") > world.gain(text)
     assert anatomy(draw_world("null", 1), text)["cures"] == 0
+    assert is_causal(world, text, text.replace(first, ""))
+    assert not is_causal(world, text, text.replace(ballast, ""))
+    defective = draw_world("defective", 2)
+    assert is_causal(defective, world.seed_prompt, defective.seed_prompt)
+    assert not is_causal(defective, defective.seed_prompt, defective.seed_prompt)
 
 
 def one_measured(**fields):

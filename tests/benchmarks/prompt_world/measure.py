@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchmarks.prompt_world.engines import Limits
     from benchmarks.prompt_world.world import World
 
-__all__ = ["Measured", "anatomy", "copied_words", "lost_lines", "means", "measure", "table"]
+__all__ = ["Measured", "anatomy", "copied_words", "is_causal", "lost_lines", "means", "measure", "table"]
 
 RUN: Final = 5
 # A named prompt is right or harmful when it is this many points better or worse than the original.
@@ -44,7 +44,7 @@ class Measured:
     lost
         Lines of the seed prompt that hold a placeholder, rule or number and are missing in the named one.
     causal
-        Whether the named prompt is worse without the edit that is said to be worth most; ``None`` where none is named.
+        Whether the edit that is said to be worth most carries a cure or takes the defect away; ``None`` where none is named.
     words
         Words that the named prompt has more than the original.
     cures, repeats, idle
@@ -104,9 +104,20 @@ def measure(family: str, seed: int, engine: str, mode: str, limits: Limits | Non
         lost=() if named.text is None else lost_lines(named.text, world),
         seconds=time.monotonic() - started,
         causal=None
-        if named.without_cause is None
-        else world.gain(named.without_cause) < world.gain(named.text),
+        if named.text is None or named.without_cause is None
+        else is_causal(world, named.text, named.without_cause),
         **({} if named.text is None else anatomy(world, named.text)),
+    )
+
+
+def is_causal(world: World, text: str, without: str) -> bool:
+    """Whether what a text has more than another carries a cure, or the text lacks the defect that the other has."""
+    if world.defect is not None and world.defect[0] in without and world.defect[0] not in text:
+        return True
+    others = set(sentences(without))
+    more = [one.casefold() for one in sentences(text) if one not in others]
+    return world.mendable and any(
+        mode.mended_by(one, text.casefold()) for mode in world.modes for one in more
     )
 
 
