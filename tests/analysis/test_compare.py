@@ -18,34 +18,6 @@ from support.synthetic_tables import conversations
 from support.trials import groups, only, pairs, several
 
 
-def test_pairs_by_hand():
-    row = only(analysis.compare(pairs(84, 31, 14, 21), by="run", pair="task", control="a", level=0.90))
-    counts = [
-        "variant",
-        "control",
-        "n",
-        "n_control",
-        "n_pairs",
-        "n11",
-        "n10",
-        "n01",
-        "n00",
-        "completed",
-        "completed_control",
-    ]
-    assert row[counts].tolist() == ["b", "a", 150, 150, 150, 84, 31, 14, 21, 115, 98]
-    worked = {
-        "lift_percent": 17.346939, "difference_points": 11.333333, "e_value": 11.474403, "confidence": 0.919836,
-        "difference_points_low": 3.998057, "difference_points_high": 18.370364,
-        "lift_percent_low": 5.761871, "lift_percent_high": 30.337395,
-    }  # fmt: skip
-    assert {name: row[name] for name in worked} == pytest.approx(worked, abs=1e-6)
-    # 9.516849 points of 98 in 150.
-    assert row["lift_percent_expected"] == pytest.approx(100 * 9.516849 / (100 * 98 / 150), abs=1e-6)
-    assert row["rate"] / row["rate_control"] - 1 == pytest.approx(row["lift_percent"] / 100, abs=1e-12)
-    assert row["verdict"] == "winner"
-
-
 @pytest.mark.slow
 def test_every_figure_of_pairs_has_an_oracle():
     table = several()

@@ -44,19 +44,6 @@ def labelled(plan, truth):
     return plan.assign(value=plan["conversation_id"].map(truth))
 
 
-def test_a_draw_is_of_pairs_in_random_order_and_says_no_arm():
-    table, _ = simulated()
-    plan = analysis.label_plan(table, n=60)
-    assert list(plan) == ["conversation_id", "question", "chance", "draw_id", "content"]
-    arms = plan["conversation_id"].str.split("_", expand=True)
-    assert (arms[2][::2].to_numpy() == arms[2][1::2].to_numpy()).all()
-    assert 5 < (arms[1][::2] == "0").sum() < 25
-    assert set(plan["chance"]) == {30 / 150}
-    assert (analysis.label_plan(table, n=60)["conversation_id"] == plan["conversation_id"]).all()
-    assert len(analysis.label_plan(table, n=10_000)) == 300
-    assert plan["conversation_id"].is_unique
-
-
 def test_a_winner_of_a_lenient_judge_is_not_confirmed_and_the_errors_are_seen():
     table, truth = simulated()
     row = analysis.corrected_lift(table, labelled(analysis.label_plan(table, n=120), truth)).iloc[0]

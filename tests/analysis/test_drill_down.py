@@ -19,43 +19,6 @@ def table(n=1200):
 
 
 DATA = table()
-GROUPS = ["prompt_id", "llm_model"]
-
-
-def keys(result, *names, n="n"):
-    """The marks of some rows all over a result, and how many conversations each counts."""
-    by = result.attrs["promptlift"].get("by")
-    for row in result.iloc[:: max(1, len(result) // 6)].to_dict("records"):
-        values = [row[name] for name in names]
-        group = (row[by],) if by in row else ()
-        yield row, values, group, row[n]
-
-
-def test_how_a_score_compares_with_the_usual_one_leads_to_its_conversations():
-    data = DATA.assign(analyser="lexicon")
-    result = analysis.sentiment_distribution(data, by=GROUPS)
-    for _, mark, group, n in keys(result, "sentiment"):
-        assert len(analysis.conversations_of(result, data, *mark, *group)) == n
-    low, usual = (
-        analysis.conversations_of(result, data, band)["sentiment_score"]
-        for band in ("far below usual", "usual")
-    )
-    assert low.max() < usual.min() - 0.2
-    with pytest.raises(ValueError, match=r"no sentiment 'negative'.*usual"):
-        analysis.conversations_of(result, data, "negative")
-
-
-def test_a_segment_leads_to_its_conversations():
-    data = DATA.assign(n_turns=np.arange(len(DATA)) % 17, odd=np.arange(len(DATA)) % 5 == 1)
-    result = analysis.segments(
-        data, pairs=[("llm_model", "metadata.channel")], bins=3, smallest=30, tz="Asia/Tokyo"
-    )
-    assert {"hour", "n_turns", "odd", "topics", "llm_model × metadata.channel"} <= set(result["column"])
-    for row, mark, _, n in keys(result, "column", "segment"):
-        found = analysis.conversations_of(result, data, *mark)
-        assert (len(found), int(found["task_completed"].sum())) == (n, row["completed"])
-    web = analysis.conversations_of(result, data, "metadata.channel", "web")
-    assert set(web["metadata.channel"]) == {"web"}
 
 
 def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
@@ -69,13 +32,6 @@ def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
     assert result["n_pairs"].tolist() == [2]
     assert analysis.conversations_of(result, data, "new")["conversation_id"].tolist() == ["c4", "c5"]
     assert analysis.conversations_of(result, data, "old")["conversation_id"].tolist() == ["c0", "c1"]
-
-
-def test_a_change_leads_to_the_conversations_before_and_after():
-    result = analysis.changes(DATA, at="2026-02-10", window="7D")
-    for row, mark, _, n in keys(result, "issue", n="n_before"):
-        assert len(analysis.conversations_of(result, DATA, *mark, "before")) == n
-        assert len(analysis.conversations_of(result, DATA, *mark, "after")) == row["n_after"]
 
 
 def test_rows_without_a_value_are_a_group_that_can_be_named():

@@ -11,7 +11,6 @@ from promptlift import analysis, plots
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.errors import FrameError
-from promptlift.stats.labels import LabelledGroup, corrected_rate
 from support.labelled import judged, label
 
 CORRECTED = [
@@ -107,15 +106,6 @@ def test_labels_of_two_draws_with_chances_of_their_own_are_refused_where_they_me
     assert analysis.completion(table, labels=both.assign(chance=1.0)).iloc[0]["not_corrected"] == ""
 
 
-def test_draws_that_do_not_meet_in_a_group_correct_each_its_own(world):
-    table, truth, _ = world
-    plans = [analysis.label_plan(table[table["prompt"] == one], n=120) for one in ("old", "new")]
-    labels = pd.concat([label(plan, truth) for plan in plans])
-    assert analysis.completion(table, by="prompt", labels=labels)["not_corrected"].tolist() == ["", ""]
-    assert analysis.compare(table, by="prompt", control="old", labels=labels)["not_corrected"].iloc[0] == ""
-    assert "2 draws" in analysis.completion(table, labels=labels)["not_corrected"].iloc[0]
-
-
 def test_completion_has_raw_and_corrected_side_by_side(world):
     table, truth, labels = world
     plain = analysis.completion(table, by="prompt")
@@ -132,16 +122,6 @@ def test_completion_has_raw_and_corrected_side_by_side(world):
     assert facts["method"] == "PPI++"
     assert facts["worth"]["old"].startswith("120 labels and 880 judged conversations are as good as ")
     assert "corrected" not in plain.attrs["promptlift"]
-
-
-def test_a_corrected_row_is_what_the_statistics_say_of_its_conversations(world):
-    table, _, labels = world
-    old = table[table["prompt"] == "old"].set_index("conversation_id")["task_completed"].astype(float)
-    (row,) = analysis.completion(table[table["prompt"] == "old"], labels=labels).to_dict("records")
-    known = labels[labels["conversation_id"].isin(old.index)].set_index("conversation_id")
-    group = LabelledGroup(known["value"], old[known.index], old.drop(known.index), chances=known["chance"])
-    by_hand = corrected_rate(group)
-    assert (row["rate_corrected"], row["rate_corrected_high"]) == pytest.approx((by_hand.rate, by_hand.high))
 
 
 def test_a_trend_corrects_the_periods_that_have_labels(world):

@@ -53,16 +53,6 @@ def test_completion_with_and_without_counts_only_who_can_say():
     assert wait["rate"] == 0.5
 
 
-def test_every_group_has_a_row_for_every_issue():
-    result = analysis.issues(by_hand(), by="prompt_id")
-    assert result[["issue", "prompt_id", "n", "total"]].to_numpy().tolist() == [
-        ["Wait", "a", 1, 3],
-        ["Wait", "b", 1, 2],
-        ["Lie", "a", 0, 3],
-        ["Lie", "b", 2, 2],
-    ]
-
-
 @pytest.mark.parametrize("by", [None, "prompt_id"])
 def test_the_counts_are_what_explode_gives(by):
     table = conversations(800)
@@ -82,14 +72,6 @@ def test_only_the_top_is_given_and_the_attributes_say_how_many_there_are():
     assert len(result) == 2
     assert result["n"].is_monotonic_decreasing
     assert result.attrs["promptlift"]["n_titles"] == len(TITLES)
-
-
-@pytest.mark.parametrize("table", [conversations(0), conversations(40).assign(issues=None)])
-def test_without_issues_the_table_is_empty_with_its_columns(table):
-    result = analysis.issues(table)
-    assert result.empty
-    assert list(result.columns) == list(analysis.issues(by_hand()).columns)
-    assert result.attrs["promptlift"]["n_judged"] == 0
 
 
 def test_an_issue_may_be_a_text_or_another_services_shape():

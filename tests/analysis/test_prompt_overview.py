@@ -35,11 +35,3 @@ def test_the_mean_sentiment_has_its_t_interval():
     assert row["sentiment_mean"] == pytest.approx(scores.mean())
     expected = DescrStatsW(scores).tconfint_mean()
     assert (row["sentiment_low"], row["sentiment_high"]) == pytest.approx(expected)
-
-
-def test_the_period_is_that_of_the_conversations():
-    table = conversations(300)
-    times = table["started_at"].fillna(table["created_at"])
-    row = analysis.prompt_overview(table).iloc[0]
-    assert (row["first_at"], row["last_at"]) == (times.min(), times.max())
-    assert row["with_insights"] == table["has_insights"].sum()

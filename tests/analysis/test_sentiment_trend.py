@@ -9,7 +9,6 @@ from scipy import stats as scipy_stats
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from promptlift.stats import wilson
 from support.synthetic_tables import conversations, small
 
 
@@ -30,13 +29,6 @@ def test_each_period_has_the_numbers_of_its_own_conversations():
     assert row[
         ["sentiment_n", "sentiment_mean", "sentiment_low", "sentiment_high"]
     ].tolist() == pytest.approx([len(scores), scores.mean(), low, high])
-
-
-def test_groups_share_the_periods():
-    trend = analysis.sentiment_trend(conversations(500), freq="MS", by="prompt_id")
-    assert trend["prompt_id"].tolist() == ["a", "b"] * (len(trend) // 2)
-    low, high = wilson(trend["negative"], trend["n"])
-    np.testing.assert_allclose(trend[["negative_low", "negative_high"]], np.stack([low, high], axis=1))
 
 
 def test_on_a_word_list_the_mean_is_relative_to_the_usual_score_and_no_label_is_counted():

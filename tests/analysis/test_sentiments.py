@@ -32,18 +32,6 @@ def test_the_shares_are_what_value_counts_gives(by):
         assert rows["n_missing"].eq(part["sentiment"].isna().sum()).all()
 
 
-def test_an_unknown_label_is_missing_and_not_a_share():
-    result = analysis.sentiment_distribution(small(sentiment=["positive", "furious", None]))
-    assert result["n"].tolist() == [0, 0, 1]
-    assert result["n_missing"].tolist() == [2, 2, 2]
-
-
-@pytest.mark.parametrize("dtype", ["str", "object", "category", "string[pyarrow]"])
-def test_labels_may_come_in_any_dtype(dtype):
-    labels = pd.Series(["neutral", "positive", "positive", None]).astype(dtype)
-    assert analysis.sentiment_distribution(pd.DataFrame({"sentiment": labels}))["n"].tolist() == [0, 1, 2]
-
-
 def scored(scores, analyser="lexicon", **columns):
     """Conversations that a word list scores; its labels call all of them positive."""
     score = pd.array(scores, dtype="Float64").to_numpy(float, na_value=np.nan)
@@ -60,16 +48,6 @@ def test_scores_of_a_word_list_are_set_against_their_median():
     assert result["n_missing"].tolist() == [1] * 5
     assert result.attrs["promptlift"]["usual"] == 0.34
     assert result.attrs["promptlift"]["basis"] == "words"
-
-
-def test_the_usual_score_is_that_of_all_conversations_and_not_of_the_group():
-    table = scored([0.9] * 6 + [0.1] * 4, prompt_id=["a"] * 6 + ["b"] * 4)
-    result = analysis.sentiment_distribution(table, by="prompt_id")
-    assert result.attrs["promptlift"]["usual"] == 0.9
-    assert result[result["n"] > 0][["prompt_id", "sentiment", "n"]].to_numpy(object).tolist() == [
-        ["a", "usual", 6],
-        ["b", "far below usual", 4],
-    ]
 
 
 @given(st.lists(st.none() | st.integers(-10_000, 10_000).map(lambda n: n / 10_000), min_size=1, max_size=60))

@@ -79,16 +79,6 @@ def test_a_change_of_the_model_within_a_version_is_marked_like_one_of_the_versio
     assert one.attrs["promptlift"]["judge_changes"] == []
 
 
-def test_only_the_version_that_several_models_answered_for_has_them_in_its_name():
-    both = pd.concat(
-        [by_models(), verdicts(version=2, seed=2).assign(analyser="llm:large")], ignore_index=True
-    )
-    both["prompt"] = np.where(np.arange(len(both)) % 2, "a", "b")
-    trend = analysis.completion_trend(both, freq="MS", by="prompt")
-    assert list(trend["judge_versions"]) == ["1 (large)+1 (small)+2"] * 2
-    assert trend.attrs["promptlift"]["judge_changes"] == []
-
-
 USES = {
     "completion": lambda table: analysis.completion(table, by="prompt"),
     "completion_trend": lambda table: analysis.completion_trend(table, by="prompt", freq="D"),
@@ -143,16 +133,6 @@ def test_sentences_name_the_question_numbers_lead_to_their_conversations_and_sev
     assert not alone.str.contains("of the judge").any()
 
 
-def test_labels_of_the_judges_question_correct_what_is_made_of_its_verdicts():
-    table = of_two_prompts(1_500)
-    labels = labels_for(table, analysis.label_plan(table, by="prompt", n=300))
-    for call in (analysis.compare, analysis.segments, analysis.prompt_overview):
-        result = call(table, by="prompt", labels=labels)
-        assert (result["n_labels"] > 50).all()
-        assert (result["not_corrected"] == "").all()
-        assert result.attrs["promptlift"]["corrected"]["question"] == "refund"
-
-
 def test_verdicts_joined_to_conversations_count_where_they_are_asked_for():
     table = of_two_prompts()
     joined = table.assign(task_completed=pd.array(table["truth"], dtype="boolean"), sentiment="neutral")
@@ -189,21 +169,6 @@ def test_labels_of_the_judges_question_correct_its_rate_and_others_do_not():
     other = analysis.completion(table, labels=labels.assign(question="task_completed")).iloc[0]
     assert np.isnan(other["rate_corrected"])
     assert "answer task_completed, not refund" in other["not_corrected"]
-
-
-def test_agreement_is_of_each_version():
-    one, two = verdicts(300), verdicts(300, version=2)
-    two["verdict"] = two["truth"]
-    both = pd.concat([one, two.head(250)], ignore_index=True)
-    labels = labels_for(one, analysis.label_plan(one, n=100))
-    found = analysis.judge_agreement(labels, both)
-    assert list(found["judge_version"]) == [1, 2]
-    assert set(found["question"]) == {"refund"}
-    assert found["kappa"].iloc[0] < 0.8
-    assert found["kappa"].iloc[1] == 1.0
-    assert (found["n"] + found["n_unjudged"] == 100).all()
-    wide = labels.rename(columns={"value": "refund"}).drop(columns="question")
-    assert analysis.judge_agreement(wide, one)["agreed"].iloc[0] == found["agreed"].iloc[0]
 
 
 def test_a_judge_without_verdicts_says_what_to_do():

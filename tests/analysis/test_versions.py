@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis
-from promptlift.errors import FrameError
 from promptlift.stats import analyse_pairs
 from promptlift.stats.differences import score_interval
 from support.synthetic_tables import small
@@ -55,23 +54,6 @@ def test_conversations_of_other_prompts_are_left_out_or_asked_about():
     by_attribute = TEXTS.copy()
     by_attribute.attrs["promptlift"] = {"filters": {"prompt_id": "a"}}
     assert analysis.prompt_timeline(table, versions=by_attribute)["n"].sum() == 150
-
-
-@pytest.mark.parametrize(
-    ("texts", "error", "said"),
-    [
-        (pd.DataFrame({"number": [1]}), FrameError, "created_at"),
-        (TEXTS.assign(prompt_id=["a", "b", "b"]), ValueError, "several prompts"),
-        (
-            TEXTS.assign(created_at=pd.Series([None] * 3, dtype="datetime64[us, UTC]")),
-            ValueError,
-            "without a time",
-        ),
-    ],
-)
-def test_texts_that_cannot_be_ordered_are_refused(texts, error, said):
-    with pytest.raises(error, match=said):
-        analysis.prompt_timeline(production(), versions=texts)
 
 
 PAIRS = {"n11": 84, "n10": 31, "n01": 14, "n00": 21}
@@ -134,14 +116,6 @@ def test_optimizations_with_their_winners_will_do():
     )
     found = analysis.simulated_vs_production(table, production(), versions=TEXTS)
     assert found["predicted"].tolist() == pytest.approx([10.0])
-
-
-def test_without_versions_the_time_is_told_and_nothing_is_cut():
-    found = analysis.simulated_vs_production(variants([TESTED]), production(), applied_at="2026-01-11")
-    assert found[["n_before", "n_after"]].to_numpy().tolist() == [[100, 200]]
-    assert not found.attrs["promptlift"]["cuts_known"]
-    same = analysis.simulated_vs_production(variants([TESTED]), production(), applied_at={"o1": "2026-01-11"})
-    pd.testing.assert_frame_equal(found, same)
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,6 @@ def test_alpha_is_that_of_the_published_examples(people, alpha, units, values):
     assert found.low < found.alpha < found.high <= 1.0
 
 
-def test_kappa_is_that_of_a_case_worked_by_hand():
-    # 35 of 50 agree; by chance 25 would: (0.7 - 0.5) / (1 - 0.5).
-    kappa, low, high = kappa_interval(np.array([[20, 5], [10, 15]]), 0.95)
-    assert kappa == pytest.approx(0.4)
-    assert low < kappa < high
-
-
 def test_the_interval_of_kappa_covers_it_as_often_as_it_says():
     shares = [0.45, 0.1, 0.05, 0.4]
     true = (0.85 - (0.55 * 0.5 + 0.45 * 0.5)) / 0.5

@@ -6,14 +6,10 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from promptlift.stats.deployment import (
-    CHECKPOINTS,
     IssueCounts,
-    check_number,
-    checkpoint,
     deployment_verdict,
     failure_reduction,
 )
-from promptlift.stats.intervals import look_multipliers
 
 
 def fix(before_fail, before_n, after_fail, after_n, **options):
@@ -42,12 +38,6 @@ def test_p_of_worse_is_the_conditional_binomial_one():
     assert failure_reduction(5, 50, 0, 60).p_worse == 1.0
 
 
-def test_the_checks_have_the_listed_quantiles():
-    assert [round(z, 2) for z in look_multipliers(len(CHECKPOINTS))] == [2.00, 1.99, 1.98]
-    assert [checkpoint(n) for n in (0, 29, 30, 59, 60, 119, 120, 999)] == [None, None, 1, 1, 2, 2, 3, 3]
-    assert [check_number(n) for n in (0, 30, 60, 120, 239, 240, 480, 999)] == [0, 1, 2, 3, 3, 4, 5, 6]
-
-
 def test_every_status():
     assert fix(40, 100, 4, 60).status == "verified"
     # Half the failures in half the conversations is no reduction.
@@ -59,21 +49,6 @@ def test_every_status():
     assert fix(4, 60, 25, 60, previously_verified=True).status == "regressed"
     assert fix(4, 60, 5, 60, previously_verified=True).status == "verified"
     assert fix(0, 60, 0, 60).status == "pending"
-
-
-def test_an_issue_that_was_not_seen_again_does_not_persist():
-    assert fix(1, 40, 0, 120, deadline_passed=True).status == "pending"
-    assert fix(1, 40, 1, 120, deadline_passed=True).status == "pending"
-    assert fix(1, 40, 2, 120, deadline_passed=True).status == "not_fixed"
-
-
-def test_the_lower_bound_alone_or_the_point_alone_is_not_enough():
-    # Fell by 40 %, surely above 0, but not by more than half.
-    assert fix(400, 1000, 240, 1000).reduction.low > 0
-    assert fix(400, 1000, 240, 1000).status == "not_fixed"
-    # Gone so far, but 2 of 40 before may well have been chance.
-    assert fix(2, 40, 0, 30).reduction.estimate == 1.0
-    assert fix(2, 40, 0, 30).status == "pending"
 
 
 def test_worse_is_adjusted_over_the_issues():

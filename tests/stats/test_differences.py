@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import test_proportions_2indep as score_test_of_statsmodels
 
 from promptlift.stats import compare_paired, compare_unpaired
-from promptlift.stats.differences import score_interval, score_test_p, sign_test_p
-
-
-@pytest.mark.parametrize(("wins", "losses"), [(0, 0), (1, 0), (3, 17), (17, 3), (8, 8), (5, 9), (400, 350)])
-def test_the_sign_test_is_the_exact_mcnemar_of_statsmodels(wins, losses):
-    oracle = mcnemar(np.array([[10, wins], [losses, 4]]), exact=True).pvalue
-    assert sign_test_p(wins, losses) == pytest.approx(min(oracle, 1.0), abs=1e-12)
+from promptlift.stats.differences import score_interval, score_test_p
 
 
 def tables(n, largest, seed=1):
@@ -84,19 +75,6 @@ def test_the_interval_and_the_verdict_never_contradict_each_other(level):
     assert (low <= difference + 1e-9).all()
     assert (difference - 1e-9 <= high).all()
     assert (high <= 1).all()
-
-
-def test_the_interval_of_an_empty_group_is_unknown_and_not_a_warning():
-    low, high = score_interval([3, 0], [5, 0], [0, 2], [0, 4])
-    assert np.isnan([*low, *high]).all()
-
-
-@given(st.integers(1, 300), st.integers(1, 300), st.data())
-def test_the_interval_mirrors(n1, n0, data):
-    x1, x0 = data.draw(st.integers(0, n1)), data.draw(st.integers(0, n0))
-    low, high = score_interval(x1, n1, x0, n0)
-    back_low, back_high = score_interval(x0, n0, x1, n1)
-    assert (float(back_low), float(back_high)) == pytest.approx((-float(high), -float(low)), abs=1e-7)
 
 
 def test_the_direction_is_decided_by_p_and_enough_items():

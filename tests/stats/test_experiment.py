@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from promptlift.stats import Experiment, analyse_pairs, smallest_findable_points
-from promptlift.stats.passes import Outcome
-from support.experiments import chance, outcomes, play, same
+from support.experiments import chance, play, same
 
 # How it ends
 
@@ -22,48 +19,10 @@ def test_a_winner_is_named_at_the_first_pass_that_reaches_the_threshold(mode, ne
     assert verdict.confidence_needed == pytest.approx(needed)
 
 
-@pytest.mark.parametrize(("iterations", "looks"), [(10, 2), (4, 1)])
-def test_a_hopeless_variant_is_given_up_as_soon_as_the_budget_cannot_save_it(iterations, looks):
-    verdict = play(Experiment(1, max_iterations=iterations), lambda _cell, arm: arm == 0)
-    assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "futility", None)
-    assert len(verdict.trace) == looks
-    assert verdict.finalist == 1
-    assert not verdict.winner_selected
-    assert verdict.confidence < 0.2
-
-
 def too_good_to_give_up(cell, arm):
     """Each pass of 15: 5 wins and 3 losses, in the last 4 and 4: never hopeless, and too little for a winner."""
     at, won = cell.number % 15, 5 if cell.number < 75 else 4
     return arm == 1 if at < won else arm == 0 if at < 8 else True
-
-
-def test_a_budget_that_is_used_up_gives_no_winner():
-    verdict = play(Experiment(1, confidence_mode="low", max_iterations=7), too_good_to_give_up)
-    assert (verdict.status, verdict.reason) == ("no_winner", "budget")
-    assert len(verdict.trace) == 6
-    assert verdict.analysis.n == 90
-    assert (verdict.analysis.look, verdict.analysis.max_looks) == (6, 6)
-
-
-def test_a_winner_that_harms_quality_is_withheld():
-    run = Experiment(1)
-    while (step := run.next_pass()) is not None:
-        run.record(
-            Outcome(cell.number, arm, arm == 1, sentiment=0.2, quality=80 - 10 * arm + cell.number % 3 * arm)
-            for cell in step.cells
-            for arm in step.arms
-        )
-    verdict = run.verdict()
-    assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "guardrail", None)
-    assert {rail.name: rail.verdict for rail in verdict.guardrails} == {
-        "sentiment": "ok",
-        "quality": "harmed",
-    }
-    assert verdict.confidence >= 0.90
-    assert "lowers quality" in verdict.why_no_winner.text
-    assert verdict.variants[0].quality == pytest.approx(71, abs=0.1)
-    assert verdict.variants[0].original_quality == pytest.approx(80)
 
 
 def test_a_stop_keeps_what_was_measured():
@@ -78,15 +37,6 @@ def test_a_stop_keeps_what_was_measured():
     assert "Stopped by request" in after.why_no_winner.text
     with pytest.raises(ValueError, match="has ended"):
         run.record([])
-
-
-def test_a_stop_before_anything_says_that_nothing_is_known():
-    run = Experiment(3)
-    run.stop()
-    verdict = run.verdict()
-    assert (verdict.finalist, verdict.analysis, verdict.confidence) == (None, None, 0.5)
-    assert "nothing is known" in verdict.why_no_winner.text
-    assert verdict.why_no_winner.smallest_findable_points is None
 
 
 # What it says
@@ -166,40 +116,7 @@ def test_errors_that_hit_one_arm_more_are_a_warning():
     assert not even.verdict().warnings
 
 
-def test_a_pass_without_any_pair_is_no_evidence():
-    verdict = play(Experiment(2, "validation", max_iterations=2), lambda _cell, _arm: None)
-    # The first pass leaves 15 pairs, too few to reach the threshold from nothing.
-    assert (verdict.status, verdict.reason) == ("no_winner", "futility")
-    assert verdict.analysis.n == 0
-    assert verdict.confidence == 0.5
-    assert "Confidence reached 0.50" in verdict.why_no_winner.text
-
-
 # Bad input
-
-
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (lambda all_: all_[:-1], "1 outcomes of pass 1 are missing, the first of cell 14, arm 1"),
-        (lambda all_: [*all_, all_[0]], "given twice"),
-        (lambda all_: [all_[0]._replace(cell=99), *all_[1:]], "cell 99, arm 0 is not in pass 1"),
-        (lambda all_: [all_[0]._replace(arm=7), *all_[1:]], "arm 7"),
-        (
-            lambda all_: [all_[0]._replace(completed="yes"), *all_[1:]],
-            "completed must be True, False or None",
-        ),
-        (lambda all_: [all_[0]._replace(quality=math.nan), *all_[1:]], "quality must be a finite number"),
-    ],
-)
-def test_outcomes_that_do_not_fit_are_refused_and_nothing_is_recorded(broken, message):
-    run = Experiment(1)
-    before = run.to_state()
-    with pytest.raises(ValueError, match=message):
-        run.record(broken(outcomes(run.next_pass())))
-    assert run.to_state() == before
-    run.record(outcomes(run.next_pass()))
-    assert run.verdict().analysis.n == 15
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 from promptlift.stats import wilson
-from promptlift.stats.intervals import look_multiplier, look_multipliers, mean_interval
+from promptlift.stats.intervals import look_multipliers, mean_interval
 
 
 @pytest.mark.parametrize("level", [0.8, 0.999])
@@ -40,12 +40,6 @@ def test_a_level_outside_0_to_1_is_refused(level):
         mean_interval(0, 1, 5, level=level)
 
 
-@pytest.mark.parametrize(("x", "n"), [(3, 2), (-1, 2), ([1, 5], [2, 4])])
-def test_impossible_counts_are_refused(x, n):
-    with pytest.raises(ValueError, match="between 0 and n"):
-        wilson(x, n)
-
-
 @given(
     st.integers(1, 10**7).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.01, 0.999)
 )
@@ -67,13 +61,6 @@ def test_mean_interval_is_the_one_of_statsmodels():
     assert (float(low), float(high)) == pytest.approx(expected, abs=1e-12)
 
 
-def test_mean_interval_of_fewer_than_two_values_is_unknown():
-    low, high = mean_interval([0.1, 0.1, 0.1], [np.nan, np.nan, 0.2], [0, 1, 2])
-    assert np.isnan(low[:2]).all()
-    assert np.isnan(high[:2]).all()
-    assert low[2] < 0.1 < high[2]
-
-
 def test_the_listed_multipliers():
     assert look_multipliers(1) == pytest.approx([1.645], abs=5e-4)
     assert look_multipliers(6) == pytest.approx([2.239, 2.200, 2.165, 2.137, 2.115, 2.097], abs=6e-4)
@@ -81,11 +68,6 @@ def test_the_listed_multipliers():
     assert look_multipliers(16)[0] == pytest.approx(2.569, abs=5e-4)
     assert look_multipliers(16)[-1] == pytest.approx(2.200, abs=5e-4)
     assert [round(c, 2) for c in look_multipliers(3)] == [2.00, 1.99, 1.98]
-
-
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
-def test_one_look_is_the_normal_quantile(level):
-    assert look_multipliers(1, level=level)[0] == pytest.approx(norm.ppf(0.5 + level / 2), abs=1e-12)
 
 
 @pytest.mark.parametrize("looks", [2, 3, 4])
@@ -98,12 +80,6 @@ def test_each_look_spends_what_it_may(looks):
         np.array(multipliers), lower_limit=-np.array(multipliers)
     )
     assert 1 - inside == pytest.approx(0.10, abs=2e-4)
-
-
-@pytest.mark.parametrize(("look", "looks"), [(0, 3), (4, 3), (1, 0)])
-def test_a_look_that_was_not_planned_is_refused(look, looks):
-    with pytest.raises(ValueError, match="look"):
-        look_multiplier(look, looks)
 
 
 def test_a_level_or_number_of_looks_out_of_range_is_refused():

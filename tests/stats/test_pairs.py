@@ -32,43 +32,6 @@ def test_the_worked_table_in_full():
     assert result.lift_expected == pytest.approx(100 * result.lift_points_expected / (100 * result.p0))
 
 
-def test_the_other_worked_tables():
-    even = analyse_pairs(60, 12, 12, 66)
-    assert even.lift == 0.0
-    assert even.e_value == pytest.approx(0.626560, abs=1e-6)
-    assert even.confidence == pytest.approx(0.385206, abs=1e-6)
-    no_base = analyse_pairs(0, 4, 0, 11)
-    assert no_base.lift is None
-    assert (no_base.lift_low, no_base.lift_high, no_base.lift_expected) == (None, None, None)
-    assert no_base.lift_points == pytest.approx(100 * 4 / 15)
-    assert analyse_pairs(9, 0, 0, 6).confidence == 0.5
-    nothing = analyse_pairs(0, 0, 0, 0)
-    assert (nothing.n, nothing.confidence, nothing.p1, nothing.lift, nothing.lift_points) == (
-        0,
-        0.5,
-        None,
-        None,
-        None,
-    )
-    assert (nothing.lift_low, nothing.lift_points_low, nothing.lift_points_expected) == (None, None, None)
-    with pytest.raises(ValueError, match="n01"):
-        analyse_pairs(5, 5, -1, 5)
-
-
-def test_the_interval_by_hand():
-    # (10, 6, 2, 2) + 0.5 each: N = 22, m1 = 17/22, m0 = 13/22, a11 = 10.5.
-    m1, m0, n, c = 17 / 22, 13 / 22, 22, 1.6448536269514722
-    v11, v00, v10 = m1 * (1 - m1) / n, m0 * (1 - m0) / n, (10.5 / n - m1 * m0) / n
-    half = c * math.sqrt(v11 - 2 * v10 + v00)
-    interval = lift_interval(10, 6, 2, 2)
-    assert interval.points_low == pytest.approx(100 * (m1 - m0 - half), abs=1e-9)
-    assert interval.points_high == pytest.approx(100 * (m1 - m0 + half), abs=1e-9)
-    # Fieller: at each end the scaled difference is exactly c standard errors away from zero.
-    for end in (interval.low, interval.high):
-        r = 1 + end / 100
-        assert abs(m1 - r * m0) == pytest.approx(c * math.sqrt(v11 - 2 * r * v10 + r**2 * v00), abs=1e-9)
-
-
 def test_an_interval_of_a_ratio_to_almost_nothing_is_not_bounded():
     interval = lift_interval(0, 9, 1, 5)
     assert (interval.low, interval.high) == (None, None)

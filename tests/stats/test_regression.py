@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 
-from promptlift.stats import confidence, lift_interval
+from promptlift.stats import lift_interval
 from promptlift.stats.regression import ScenarioPairs, regression_test
 
 FINE = [ScenarioPairs("refund", 30, 3, 2, 5), ScenarioPairs("change of seat", 25, 4, 4, 7)]
@@ -31,21 +31,6 @@ def test_per_scenario_p_is_the_exact_binomial_with_holm():
     assert (result.regressed, result.passed, result.verdict) == (1, False, "regressed")
 
 
-def test_negative_differences_alone_are_no_regression():
-    result = regression_test(FINE)
-    assert result.passed
-    assert result.pooled.n == 80
-    assert result.confidence_worse == confidence(6, 7)
-
-
-def test_a_small_drop_everywhere_is_found_by_all_scenarios_together():
-    scenarios = [ScenarioPairs(f"s{i}", 8, 1, 4, 2) for i in range(10)]
-    result = regression_test(scenarios)
-    assert all(scenario.passed for scenario in result.scenarios)
-    assert result.confidence_worse >= 0.90
-    assert (result.passed, result.verdict) == (False, "regressed")
-
-
 def test_automatic_deployment_wants_proof_that_nothing_large_was_lost():
     assert regression_test(FINE).passed
     few = regression_test([ScenarioPairs("a", 6, 1, 1, 2)], require_non_inferiority=True)
@@ -59,13 +44,6 @@ def test_the_power_says_what_drop_would_have_been_found():
     small, large = regression_test(FINE), regression_test([ScenarioPairs("a", 300, 30, 30, 40)])
     assert large.smallest_drop_found < small.smallest_drop_found
     assert regression_test([ScenarioPairs("a", 2, 0, 0, 0)]).smallest_drop_found is None
-
-
-def test_no_pairs_pass_but_prove_nothing():
-    empty = [ScenarioPairs("a", 0, 0, 0, 0)]
-    assert regression_test(empty).passed
-    assert regression_test(empty).scenarios[0].delta == 0.0
-    assert regression_test(empty, require_non_inferiority=True).verdict == "inconclusive"
 
 
 def test_bad_input_is_refused():

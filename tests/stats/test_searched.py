@@ -55,12 +55,6 @@ def test_pairs_of_the_search_are_reported_and_decide_nothing():
     assert verdict.progress.conversations_done == 170 + 2 * 15 * (1 + 4)
 
 
-def test_a_finalist_that_is_no_better_is_not_named_within_the_budget():
-    verdict = end(experiment(verification_passes=0), better=False)
-    assert verdict.winner is None
-    assert verdict.progress.conversations_done <= 345
-
-
 def test_no_conversation_is_planned_beyond_the_budget():
     progress = experiment().verdict().progress
     assert progress.conversations_max == 170 + 2 * 15 * (5 + 4)
@@ -77,12 +71,6 @@ def test_while_the_search_is_under_way_nothing_is_confirmed_and_a_stop_keeps_it(
     verdict = run.verdict()
     assert (verdict.reason, verdict.finalist, verdict.winner) == ("stopped", None, None)
     assert verdict.variants[6].n_pairs == 16
-
-
-def test_without_a_pass_left_the_budget_ended_it():
-    run = experiment(confirm_passes=0)
-    assert run.next_pass() is None
-    assert run.verdict().reason == "budget"
 
 
 def test_from_plain_json_it_continues_as_it_would_have():

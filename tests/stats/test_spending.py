@@ -26,10 +26,6 @@ def test_a_search_has_half_of_it_and_the_confirmation_fits_the_rest(mode):
     assert plan.verification == without.verification
 
 
-def test_one_variant_is_not_searched_for():
-    assert planned_spending(1, "exploratory", search=True) == planned_spending(1, "exploratory")
-
-
 def test_where_the_budget_is_too_small_there_is_no_search():
     plan = planned_spending(3, "exploratory", iterations=1, search=True)
     assert plan == planned_spending(3, "exploratory", iterations=1)

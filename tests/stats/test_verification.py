@@ -8,13 +8,6 @@ from promptlift.stats import Experiment, expected_lift
 from support.experiments import chance, play
 
 
-def test_the_expected_lift_is_mostly_that_of_the_fresh_pairs():
-    shrunk = expected_lift(84, 31, 14, 21)
-    found = expected_lift(84, 31, 14, 21, verified_points=4.0)
-    assert found.points == pytest.approx(0.7 * 4.0 + 0.3 * shrunk.points)
-    assert found.percent == pytest.approx(100 * found.points / (100 * 98 / 150))
-
-
 def test_a_winner_is_measured_again_on_four_passes_that_decide_nothing():
     run = Experiment(1, seed=3)
     play(run, chance([0.5, 0.9], 2), most=9)
@@ -63,35 +56,6 @@ def test_the_fresh_pairs_enter_the_expected_lift_and_nothing_else():
             assert getattr(verdict.analysis, name) == getattr(decided.analysis, name)
     assert verdict.variants[0].analysis == verdict.analysis
     assert verdict.variants[0].n_pairs == decided.analysis.n
-
-
-def test_without_a_winner_nothing_is_verified():
-    verdict = play(Experiment(1), lambda _cell, arm: arm == 0)
-    assert (verdict.status, verdict.verification) == ("no_winner", None)
-
-
-@pytest.mark.parametrize("passes", [0, 1, 12])
-def test_the_number_of_passes_is_a_setting(passes):
-    run = Experiment(1, verification_passes=passes)
-    verdict = play(run, chance([0.2, 0.95], 5))
-    assert verdict.winner == 1
-    assert (verdict.verification.n if passes else verdict.verification) == (15 * passes or None)
-    assert verdict.progress.passes_done == len(verdict.trace) + passes
-    assert verdict.progress.conversations_max == 15 * 2 * (9 + passes)
-
-
-def test_a_stop_during_the_verification_keeps_the_winner_and_what_was_verified():
-    run = Experiment(1)
-    answer = chance([0.2, 0.95], 5)
-    while run.next_pass().stage != "verify":
-        play(run, answer, most=1)
-    play(run, answer, most=1)
-    run.stop()
-    verdict = run.verdict()
-    assert (verdict.status, verdict.reason, verdict.winner) == ("winner", "threshold", 1)
-    assert verdict.verification.n == 15
-    assert run.next_pass() is None
-    assert Experiment.from_state(run.to_state()).next_pass() is None
 
 
 def test_pairs_lost_in_the_verification_are_a_warning_of_their_own():
