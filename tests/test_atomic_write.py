@@ -15,13 +15,6 @@ def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_new_file_is_written_whole_and_alone(tmp_path):
-    path = tmp_path / "a.bin"
-    atomic_write(path, b"one\r\n\x1a\x00two")
-    assert path.read_bytes() == b"one\r\n\x1a\x00two"
-    assert names_in(tmp_path) == ["a.bin"]
-
-
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
 def test_permissions_stay(tmp_path, mode):
     path = tmp_path / "a"
@@ -51,14 +44,6 @@ def test_a_private_file_is_created_once_and_only_its_owner_reads_it(tmp_path):
     assert path.read_bytes() == b"first"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert names_in(tmp_path) == ["key"]
-
-
-def test_a_link_is_followed(tmp_path):
-    (tmp_path / "real").write_bytes(b"old")
-    (tmp_path / "link").symlink_to("real")
-    atomic_write(tmp_path / "link", b"new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "real").read_bytes() == b"new"
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

@@ -35,14 +35,6 @@ def test_a_judged_conversation_shows_its_verdict_and_its_messages_in_order():
     assert places == sorted(places)
 
 
-def test_a_result_of_a_tool_is_shown_with_how_it_came_about():
-    messages = [{"role": "system", "content": "[tool result] Lyon", "toolResult": "replayed"}]
-    assert (
-        "tool result replayed from a logged conversation Lyon"
-        in page_of(json.dumps({"messages": messages})).text
-    )
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import pandas as pd
 
-from promptlift import frames
 from promptlift.frames.columns import InvalidCounts, read_table, series
 from promptlift.frames.layouts import TABLES
 from promptlift.schema.columns import Column, TableColumn, table_columns
@@ -48,17 +47,6 @@ def test_a_new_field_of_a_model_is_a_column_with_dtype_and_unit():
 def test_every_column_has_a_meaning():
     columns = [(table, column) for table in TABLES for column in TABLES[table]]
     assert not [(table, column.name) for table, column in columns if not column.meaning.endswith(".")]
-
-
-def test_the_list_of_columns_has_every_column_of_every_table():
-    listed = frames.describe_columns()
-    assert {(row.table, row.column) for row in listed.itertuples()} == {
-        (table, column.name) for table, columns in TABLES.items() for column in columns
-    }
-    assert listed.set_index(["table", "column"]).loc[("variants", "lift"), ["dtype", "unit"]].tolist() == [
-        "float64",
-        "percent of the original's task completion",
-    ]
 
 
 def test_whole_numbers_stay_exact_and_others_are_missing_and_counted():

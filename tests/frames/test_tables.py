@@ -54,19 +54,6 @@ def dtypes(frame):
 DTYPES = dtypes(conversations([])[0])
 
 
-def test_values_come_over_as_they_are():
-    frame, warnings = conversations([ROW])
-    row = frame.iloc[0]
-    assert warnings == {}
-    assert (row["conversation_id"], row["prompt_id"], row["status"]) == ("c1", "p1", "completed")
-    assert row["created_at"] == pd.Timestamp("2026-01-02T03:04:05.678Z")
-    assert row["insights_at"] == pd.Timestamp("2026-01-03T00:00:00Z")
-    assert (row["sentiment"], row["sentiment_score"], row["task_completed"]) == ("negative", -1.0, False)
-    assert row["topics"] == ["a", "b"]
-    assert row["issues"] == [{"title": "t", "severity": "low", "evidence": None}]
-    assert "newField" not in frame
-
-
 def test_started_at_is_the_services_else_the_transcripts_else_created_at():
     stated = {**ROW, "startedAt": "2025-12-24T00:00:00Z"}
     plain = {**ROW, "content": "User: hi"}
@@ -137,26 +124,6 @@ def test_content_that_cannot_be_read_gives_no_rows_and_is_counted(content):
     assert warnings == {"unreadable_content": 1}
 
 
-@pytest.mark.parametrize("bad", [1.5, True])
-def test_a_token_count_that_is_none_is_missing(bad):
-    message = {"role": "user", "content": "x", "tokens": bad}
-    frame, warnings = frames.messages_table([{"id": "c", "content": json.dumps({"messages": [message]})}])
-    assert frame["tokens"].isna().all()
-    assert warnings == {"tokens": 1}
-
-
-def test_who_judged_is_told():
-    def analyser(*names):
-        rows = [{**ROW, "insights": {**ROW["insights"], "analyser": name}} for name in names]
-        return frames.analyser_of(conversations(rows)[0])
-
-    assert analyser("lexicon", "lexicon") == "lexicon"
-    assert analyser("llm:gpt-4o", "llm:other") == "llm"
-    assert analyser("lexicon", "llm:gpt-4o") == "mixed"
-    assert analyser(None) is None
-    assert frames.analyser_of(frames.conversations_table([ROW])[0]) is None
-
-
 @pytest.mark.slow
 def test_a_table_made_in_parts_is_the_same(monkeypatch):
     rows = [
@@ -202,12 +169,3 @@ def test_a_text_that_is_not_known_is_missing_and_not_what_stands_in_for_it():
     content = frames.prompts_table(rows)[0]["content"]
     assert content.isna().tolist() == [True, False, False]
     assert content.tolist()[1:] == ["You help.", "Of a service that knows no mark."]
-
-
-@pytest.mark.parametrize("other", [True, {"a": 1}])
-def test_one_value_of_another_type_changes_no_other(other):
-    rows = [ROW, {**ROW, "llmModel": other, "insights": {**ROW["insights"], "topics": [other]}}, ROW]
-    frame, warnings = conversations(rows)
-    assert frame["llm_model"].isna().tolist() == [False, True, False]
-    assert frame["topics"].tolist() == [ROW["insights"]["topics"], [], ROW["insights"]["topics"]]
-    assert warnings == {"llm_model": 1, "topics": 1}

@@ -99,19 +99,6 @@ def test_an_interval_without_ends_was_still_sent_and_one_percent_stays_one_perce
     assert "no sample size" not in row["warnings"]
 
 
-def test_nothing_measured_yet_is_no_interval():
-    item = foreign((None, None), (None, None))
-    item["variants"][1] |= {
-        "liftLow": None,
-        "liftHigh": None,
-        "intervalLevel": None,
-        "pairs": {"n": 0},
-        "n": 0,
-    }
-    row = table(item)[0].iloc[1]
-    assert (row["uncertainty_source"], row["n_pairs"], pd.isna(row["lift_basis"])) == ("none", 0, True)
-
-
 @pytest.mark.parametrize(
     ("rates", "lifts", "expected"),
     [

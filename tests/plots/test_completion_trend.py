@@ -5,14 +5,14 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PolyCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 from matplotlib.colors import same_color, to_hex
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.palette import MARKERS, PALETTE
 from promptlift.plots.theme import MAX_GROUPS
-from support.drawn import points, said, whiskers, words
+from support.drawn import whiskers, words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 
@@ -41,23 +41,6 @@ def test_few_conversations_are_hollow_and_weak_and_none_are_a_gap():
     assert weak.get_alpha() < strong.get_alpha()
     (line,) = joined(ax)
     assert np.isnan(line.get_ydata()).tolist() == [False, True, True]
-
-
-def test_the_counts_stand_under_the_points():
-    ax = plots.completion_trend(few_and_many(), freq="D")
-    (bars,) = (c for c in ax.collections if isinstance(c, PolyCollection))
-    heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
-    assert len(heights) == 2
-    assert heights[1] / heights[0] == pytest.approx(2 / 5)
-    assert all(path.vertices[:, 1].max() < 0 for path in bars.get_paths())
-    assert "n up to 5" in words(ax)
-
-
-def test_dates_are_labelled_in_the_zone():
-    table = small(started_at=["2026-01-01T20:00Z", "2026-01-02T20:00Z"], task_completed=[True, True])
-    ax = plots.completion_trend(table, tz="Asia/Kolkata", freq="D")
-    assert {"02 Jan 2026", "03 Jan 2026"} <= set(words(ax))
-    assert not any("01 Jan" in text for text in words(ax))
 
 
 def test_groups_are_named_with_their_size_and_coloured():
@@ -109,18 +92,6 @@ def test_conversations_that_cannot_say_are_counted_in_words():
     texts = words(plots.completion_trend(table))
     assert "No ended conversations with insights" in texts
     assert any("Not counted: 2 with unknown completion, 1 in progress." in text for text in texts)
-
-
-def test_verdicts_of_a_word_list_are_marked():
-    assert PLOTS["word list"] in said(plots.completion_trend(conversations(50, analyser="lexicon")))
-    assert PLOTS["word list"] not in said(plots.completion_trend(conversations(50, analyser="llm")))
-
-
-@pytest.mark.parametrize("freq", ["h", "D"])
-def test_one_conversation_and_a_clock_change_draw_without_a_warning(freq):
-    for times in (["2026-03-29T00:30Z"], ["2026-03-27T00:30Z", "2026-04-20T00:30Z"]):
-        table = small(started_at=times, task_completed=[True] * len(times))
-        assert points(plots.completion_trend(table, freq=freq, tz="Europe/Berlin"))
 
 
 def test_bad_options_raise_as_in_the_analysis_and_leave_no_figure():

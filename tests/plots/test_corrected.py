@@ -68,13 +68,6 @@ def test_a_corrected_difference_is_below_the_judges_and_inside_of_the_axes(world
     assert high > result["difference_points_high"].iloc[0]
 
 
-def test_what_could_not_be_corrected_is_said(world):
-    table, labels = world
-    ax = plots.completion_trend(table, freq="W", labels=labels.head(30))
-    assert estimates(ax)[1] == []
-    assert "nothing could be corrected by labels. Not corrected: 4 of 4. Too few labels (" in said(ax)
-
-
 def test_titles_say_that_labels_correct_them_or_that_they_are_uncorrected(world):
     table, labels = world
     several = table.assign(prompt=table["prompt"].where(table.index % 4 != 0, "third"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 
-import matplotlib.pyplot as plt
 import pytest
 from matplotlib.axes import Axes
 
@@ -14,7 +13,6 @@ from promptlift.plots.drill_down import drill_down_of
 from promptlift.plots.palette import MARKERS
 from support.drawn import points
 from support.every_plot import table
-from support.synthetic_versions import versions
 
 DATA = table(400, ("v1", "v2"))
 CASES = {
@@ -47,26 +45,6 @@ def test_each_mark_is_where_it_is_drawn_and_leads_to_as_many_conversations_as_it
         assert list(found.columns) == list(DATA.columns)
 
 
-def test_an_issue_is_named_as_the_issue_says():
-    issue = {"title": "User gave up", "severity": "high"}
-    issues = [[issue] if i % 4 == 0 else [] for i in range(len(DATA))]
-    gave_up = DATA.assign(has_insights=True, issues=issues)
-    found = plots.issues(gave_up).conversations("User gave up")
-    assert found["conversation_id"].tolist() == gave_up["conversation_id"][::4].tolist()
-    assert found.index.tolist() == list(range(0, len(DATA), 4))
-    (mark,) = plots.issues(gave_up).conversations.marks
-    assert mark.words == "User gave up: 25%, 95% interval 21% to 29%, n = 100 of 400"
-
-
-def test_a_trend_takes_any_time_in_the_period_and_the_group():
-    ax = plots.completion_trend(DATA, by="prompt_id", freq="W")
-    week = ax.conversations("2026-02-05", "v1")
-    assert set(week["prompt_id"]) == {"v1"}
-    assert len(ax.conversations("2026-02-05")) == len(week) + len(ax.conversations("2026-02-05", "v2"))
-    (said,) = (mark.words for mark in drill_down_of(ax).marks if "week from 02 Feb 2026 · v1: " in mark.words)
-    assert said.endswith(f"n = {len(week)}")
-
-
 def test_what_is_written_into_the_table_later_changes_nothing():
     data = table(100, ("v1",))
     ax = plots.sentiment_distribution(data)
@@ -91,22 +69,3 @@ def test_a_plot_of_a_result_says_how_to_get_at_the_conversations():
     with pytest.raises(ValueError, match=r"analysis\.conversations_of\(result, df"):
         ax.conversations("Long wait")
     assert len(analysis.conversations_of(result, DATA, "Long wait")) > 0
-
-
-def test_the_overview_and_the_timeline_lead_to_conversations_too():
-    figure = plots.prompt_overview(DATA)
-    _, trend, sentiment, issues = figure.axes
-    assert len(trend.conversations("2026-02-05")) > 0
-    assert set(sentiment.conversations("negative")["sentiment"]) == {"negative"}
-    assert len(issues.conversations("Long wait")) > 0
-    one = DATA.assign(prompt_id="v1")
-    ax = plots.completion_trend(one, versions=versions(["2026-01-20", "2026-02-12"]), freq="W")
-    assert len(ax.conversations("2026-02-05")) > 0
-
-
-def test_nothing_to_draw_has_no_marks():
-    for name in ("issues", "completion_trend", "segments"):
-        ax = getattr(plots, name)(DATA.head(0), **CASES[name][0])
-        assert drill_down_of(ax).marks == []
-    _, other = plt.subplots()
-    assert drill_down_of(other) is None

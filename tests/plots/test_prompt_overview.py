@@ -77,12 +77,6 @@ def test_the_title_is_the_name_or_a_text_of_the_caller_and_findings_can_be_left_
     assert "Mine" in words(plots.prompt_overview(table, title="Mine"))
 
 
-@pytest.mark.parametrize("n", [0, 1])
-def test_few_or_no_conversations_give_a_page_too(n):
-    texts = words(plots.prompt_overview(conversations(n, seed=2)))
-    assert ("No conversations" in texts) == (n == 0)
-
-
 @pytest.mark.slow
 def test_a_table_is_cut_to_the_prompt():
     table = conversations(200)
@@ -104,21 +98,6 @@ def test_aggregates_are_drawn_hollow_and_without_intervals():
     listed = of_view(VIEW | {"analyser": "lexicon"})
     assert not listed.axes[2].lines
     assert "A word list judged" in said(listed)
-
-
-def test_aggregates_with_holes_are_drawn_with_holes():
-    def texts(completion, **more):
-        return words(of_view(VIEW | more | {"metrics": VIEW["metrics"] | {"taskCompletion": completion}}))
-
-    sentiment = {"average": None, "distribution": {}}
-    nothing = {"taskCompletion": {"rate": None, "trend": None}, "sentiment": sentiment}
-    bare = words(of_view(VIEW | {"metrics": nothing, "topIssues": []}))
-    assert {"–", "No trend reported", "Not reported", "No issues"} <= set(bare)
-    # A fraction is a fraction, and a percentage a percentage.
-    assert "71%" in texts({"rate": 0.714, "trend": None})
-    unchanged = {"rate": 71.4, "trend": "+0.0%"}
-    assert "Trend as reported: +0.0%" in texts(unchanged | {"trendPoints": 0.0})
-    assert "No earlier period to compare with" in texts(unchanged | {"trendPoints": None})
 
 
 def test_errors_come_before_any_figure():

@@ -20,7 +20,6 @@ from support.synthetic_versions import simulations
 
 HEBREW = "שלום עולם"
 MARK = "\N{LEFT-TO-RIGHT MARK}"
-NAMES = ["Support", "Sales", "Billing", "Returns", "Onboarding", "Search"]
 
 
 @given(st.text(max_size=200))
@@ -35,13 +34,6 @@ def test_no_text_is_mathematics_or_breaks_the_line(text):
     assert len(shown.replace(r"\$", "$")) <= 40
     assert shown.isprintable() or any(char.isspace() for char in shown)
     assert "\n" not in shown
-
-
-@given(st.lists(st.text(alphabet="ab $", max_size=60), unique=True, min_size=1, max_size=6))
-def test_different_names_stay_different(names):
-    shown = distinct_names(names, 20)
-    assert len(set(shown)) == len(names)
-    assert not any(is_math_text(name) for name in shown)
 
 
 def test_names_that_start_and_end_alike_are_told_apart_by_their_middle():
@@ -63,11 +55,6 @@ def test_names_from_right_to_left_leave_the_numbers_around_them_in_order():
     assert any(f"{HEBREW}{MARK}: " in text.get_text() for text in ax.texts)
     lines = lines_of(f"Of 274 conversations, 22% have {HEBREW} and 42% have {HEBREW}", 150, "medium")
     assert all(line.startswith(MARK) for line in lines if set(line) & set(HEBREW) - {" "})
-
-
-def test_characters_of_east_asia_take_two_columns():
-    assert plain("日本語" * 10, 10) == "日本語日…"
-    assert plain(None) == plain(float("nan")) == "not given"
 
 
 @pytest.mark.parametrize("name", ["issues", "sentiment_distribution"])
@@ -108,15 +95,6 @@ def colours(ax):
     box = ax.get_legend()
     shown = [text.get_text().rpartition(" (n")[0] for text in box.get_texts()]
     return dict(zip(shown, [to_hex(handle.get_color()) for handle in box.legend_handles], strict=True))
-
-
-# A trend gives every group a lane of its own from four groups on.
-@pytest.mark.parametrize(("draw", "most"), [(plots.completion_trend, 3), (plots.sentiment_distribution, 6)])
-def test_the_colour_of_a_name_does_not_depend_on_the_order(draw, most):
-    every = colours(draw(by_name(NAMES[:most]), by="prompt"))
-    assert colours(draw(by_name(NAMES[:most][::-1]), by="prompt")) == every
-    assert len(set(every.values())) == len(every) == most
-    assert set(every.values()) <= {to_hex(color) for color in PALETTE}
 
 
 def test_a_name_has_its_colour_in_every_plot_and_process():

@@ -9,7 +9,6 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from promptlift import analysis, plots
-from promptlift.frames.variants import NO_SAMPLE_SIZE
 from support import drawn
 from support.sentences import PLOTS
 
@@ -99,15 +98,6 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis_in_panels_on_one_scal
         assert said in text
 
 
-def test_a_row_has_two_marks_and_the_lift_on_pairs_after_the_decision_in_words():
-    ax = plots.variant_lift(table([{"stage": "confirm"}, WINNER | VERIFIED]))
-    assert [line.get_marker() for line in ax.lines] == ["|", "o", "D"]
-    assert "verified +11.8" in drawn.said(ax)
-    assert PLOTS["verified"] in drawn.said(ax)
-    without = plots.variant_lift(FULL)
-    assert "verified" not in drawn.said(without)
-
-
 def test_the_shares_of_failed_conversations_are_those_of_either_mix():
     logged = {
         "logged_is_headline": True,
@@ -146,37 +136,6 @@ def test_without_an_interval_dots_are_hollow_and_the_band_of_equivalence_is_draw
     assert text.count("sample size not reported") == 3
     for said in ("within ±5 %", PLOTS["no sample size"], "best of 3 variants"):
         assert said in text
-
-
-def test_the_missing_sample_size_is_said_once():
-    without = drawn.said(plots.variant_lift(table([{}, {"lift": 12.5, "warnings": NO_SAMPLE_SIZE}])))
-    assert "Some variants have warnings" not in without
-    more = {"lift": 12.5, "n_pairs": 40, "warnings": f"Few pairs. {NO_SAMPLE_SIZE}"}
-    text = drawn.said(plots.variant_lift(table([{}, more])))
-    for said in ("Some variants have warnings", "40 pairs", PLOTS["no interval reported"]):
-        assert said in text
-
-
-def test_an_end_far_out_does_not_squeeze_the_rest():
-    ax = plots.variant_lift(table([{}, sent(10.0, -5.0, 9000.0, 4.0, 15), sent(5.0, 0.0, 10.0, 4.0, 15)]))
-    assert ax.get_xlim()[1] < 100
-    assert len(dots(ax, ">")) == 1
-    assert "+9000.0" in drawn.said(ax)
-
-
-def test_the_title_has_the_confidence_as_reported():
-    rows = [{}, sent(3.0, -4.0, 9.0, 2.0, 150)]
-    lost = table(rows, status="completed", winner_selected=False, confidence=0.61)
-    assert plots.variant_lift(lost).get_title(loc="left") == "no winner · confidence 0.61"
-    running = plots.variant_lift(table(rows, status="running"))
-    assert running.get_title(loc="left") == "running · confidence not reported"
-
-
-def test_a_lift_in_points_is_labelled_as_such():
-    points = table([{}, {"lift": 9.0, "lift_basis": "points_completion", "warnings": "Given in points."}])
-    ax = plots.variant_lift(points)
-    assert ax.get_xlabel().startswith("Lift in percentage points")
-    assert "+9.0 points" in drawn.said(ax)
 
 
 def test_variants_without_a_lift_are_named_and_a_lift_that_the_rates_contradict_is_flagged():

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import same_color
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
-from promptlift.plots.simulated_vs_production import NO_INTERVAL
 from support.drawn import points, said, whiskers, words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
@@ -62,13 +59,6 @@ def test_a_version_after_the_last_period_is_counted_in_words():
     assert PLOTS["version not shown"] in said(plots.completion_trend(table, versions=later))
 
 
-@pytest.mark.parametrize(("n", "texts"), [(0, 4), (50, 0)])
-def test_no_conversations_or_versions_give_a_plot_too(n, texts):
-    ax = plots.completion_trend(conversations(n, prompts=("a",)), versions=TEXTS.iloc[4 - texts :])
-    assert ("No conversations" in words(ax)) == (n == 0)
-    assert ("No versions of the prompt are known." in said(ax)) == (texts == 0)
-
-
 def test_prediction_and_production_are_drawn_side_by_side():
     row = analysis.simulated_vs_production(variants([PREDICTED]), TABLE, versions=TEXTS).iloc[0]
     ax = plots.simulated_vs_production(variants([PREDICTED]), TABLE, versions=TEXTS)
@@ -80,15 +70,6 @@ def test_prediction_and_production_are_drawn_side_by_side():
     texts = words(ax)
     assert {"in production (observational)", "+11.3 measured · +9.5 expected · 150 pairs"} <= set(texts)
     assert any(text.endswith("after · until version 4") for text in texts)
-
-
-def test_without_sample_size_the_plot_says_why_there_is_no_interval():
-    bare = {"optimization_id": "o1", "variant_id": "v1", "name": "Concise", "lift": 12.0}
-    ax = plots.simulated_vs_production(variants([bare]), TABLE, versions=TEXTS)
-    (promise,) = (line for line in ax.lines if line.get_marker() == "o")
-    assert same_color(promise.get_markerfacecolor(), ax.get_facecolor())
-    assert np.isfinite(whiskers(ax)).all(axis=1).sum() == 1  # production's alone
-    assert NO_INTERVAL in said(ax)
 
 
 def test_rehearsals_are_marked_and_nothing_applied_is_said():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -24,11 +23,6 @@ def test_personas_and_scenarios_with_enough_pairs_have_a_row_and_the_others_are_
     many = said(plots.where_it_differs(simulations(240, personas=14, scenarios=30, rehearsal=True)))
     assert "Only the 12 personas with the most pairs are shown." in many
     assert "REHEARSAL" in many
-
-
-def test_an_empty_table_says_so_on_a_dark_page_too():
-    with plt.style.context("dark_background"):
-        assert "No pairs of simulated conversations" in words(plots.where_it_differs(simulations(0)))
 
 
 def test_the_screening_is_only_in_the_plot_on_request():

@@ -42,13 +42,6 @@ def test_with_nothing_to_draw_a_plot_says_why(name, table, options, said):
     assert not points(ax) or said == PLOTS["nothing to compare"]
 
 
-def test_issues_have_counts_severity_and_how_tasks_fared():
-    cells = [[SLOW], [], [SLOW | {"severity": "low"}]]
-    table = small(conversation_id=["1", "2", "3"], issues=cells, task_completed=[False, True, True])
-    texts = words(plots.issues(table))
-    assert {"Slow", "2 of 3 · high in 1 of 2", "task completed: 1 of 2 with it, 1 of 1 without"} <= set(texts)
-
-
 def test_changes_have_both_shares_and_the_periods_compared():
     table = small(
         conversation_id=[str(i) for i in range(100)],
@@ -77,18 +70,6 @@ def test_sentiments_have_counts_and_the_colours_of_their_labels():
     dated = table.assign(started_at=pd.to_datetime(["2026-01-01"] * 8 + [None], utc=True))
     trend = plots.sentiment_trend(dated.assign(sentiment=["positive"] * 7 + [None] * 2))
     assert "Not counted: 1 without a sentiment, 1 without a time." in said(trend)
-
-
-def test_lines_of_a_sentiment_trend_are_named_and_told_apart():
-    table = conversations(2_000)
-    ax = plots.sentiment_trend(table, freq="W")
-    assert [text.get_text().split(" ")[0] for text in ax.get_legend().get_texts()] == ["negative", "positive"]
-    assert (len(points(ax, "v")), len(points(ax, "^"))) == (len(points(ax)) / 2,) * 2
-    ax = plots.sentiment_trend(table, freq="W", value="score")
-    assert ax.get_ylabel() == "Mean sentiment score"
-    assert {"−1", "0", "+1"} <= set(words(ax))
-    ax = plots.sentiment_trend(table, by="prompt_id", freq="W")
-    assert ax.get_ylabel() == "Share of negative conversations"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from promptlift import report
-from support.report_numbers import document_of, exact_tables, texts_of
+from support.report_numbers import document_of, exact_tables
 from support.report_page import clock, conversations, read_page
 from support.sentences import REPORT
 
@@ -90,54 +90,8 @@ def test_the_output_of_tools_is_shortened_and_of_people_is_not():
     assert [turn.content[:3] for turn in shown.preview] == ["777"]
 
 
-def judged(*rows):
-    """Make conversations of (issues, status, completed, sentiment score)."""
-    table = conversations(len(rows))
-    table["issues"] = [found for found, *_ in rows]
-    table["status"] = pd.Categorical([row[1] for row in rows], ["completed", "abandoned", "in_progress"])
-    table["task_completed"] = pd.array([row[2] for row in rows], dtype="boolean")
-    return table.assign(sentiment_score=[row[3] for row in rows])
-
-
 def one(title, evidence, severity="high"):
     return [{"title": title, "severity": severity, "evidence": evidence}]
-
-
-LONG = "I have been waiting for an answer since Monday and " * 6
-
-
-@pytest.mark.parametrize(
-    ("rows", "severity", "quote"),
-    [
-        (
-            [
-                (one("Late", "still typing"), "in_progress", None, -0.9),
-                (one("Late", "thanks, bye"), "completed", True, -0.8),
-                (one("Late", "Hello?"), "abandoned", False, -0.1),
-                (one("Late", "Why does nobody answer me?"), "abandoned", False, -0.6),
-            ],
-            "high",
-            "Why does nobody answer me?",
-        ),
-        # The worst severity goes before everything else.
-        (
-            [
-                (one("Late", "a bit slow", "low"), "abandoned", False, -0.9),
-                (one("Late", "I waited two days", "high"), "completed", True, 0.5),
-            ],
-            "high in 1 of 2",
-            "I waited two days",
-        ),
-        ([(one("Late", LONG), "abandoned", False, -0.5)], "high", LONG),
-    ],
-)
-def test_an_issue_is_quoted_where_it_is_clearest(rows, severity, quote):
-    (row,) = texts_of(section(document_of(judged(*rows), "p1", clock=clock), "issues").tables[0])
-    assert (row["issue"], row["severity"]) == ("Late", severity)
-    # A quotation is cut at a word.
-    kept = row["evidence"].removeprefix("“").removesuffix("”").removesuffix("…")
-    assert len(kept) <= 180
-    assert f"{quote} ".startswith(f"{kept} ")
 
 
 @pytest.mark.parametrize("redacted", [False, True])

@@ -16,10 +16,8 @@ import pytest
 from PIL import Image
 
 from promptlift import analysis, report
-from promptlift.report.cells import formatted
-from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
+from promptlift.report.document import Column, Document, Estimate, Section, Table
 from promptlift.report.renderers import renderer_for
-from promptlift.report.renderers.markdown import escape
 from support.report_numbers import FORMATS, pdf_can_be_written
 from support.report_page import NOW, clock, conversations
 
@@ -122,46 +120,6 @@ def cells(sheet, reference):
     found = sheet[area.replace("$", "")]
     rows = found if isinstance(found, tuple) else ((found,),)
     return [float("nan") if row[0].value is None else row[0].value for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("text", "markdown"),
-    [
-        ("plain text, 5% of 10.", "plain text, 5% of 10."),
-        ("a | b", "a &#124; b"),
-        ("- item", "\\- item"),
-        ("1. item", "1\\. item"),
-        ("snake_case *and* `code`", "snake\\_case \\*and\\* &#96;code&#96;"),
-        ("see https://x.org and @me", "see https:\u2060//x.org and @\u2060me"),
-        ("$x$ \\(y\\)", "&#36;x&#36; &#92;(y&#92;)"),
-        ("[x](y)", "\\[x\\](y)"),
-    ],
-)
-def test_markdown_is_escaped_where_it_must_be(text, markdown):
-    assert escape(text) == markdown
-
-
-@pytest.mark.parametrize(
-    ("cell", "kind", "shown"),
-    [
-        (Estimate(0.5, 0.25, 0.75), "share", "50% (25% to 75%)"),
-        (Estimate(0.996, 0.991, 1.0), "share", "99.6% (99.1% to 100%)"),
-        (Estimate(0.5), "share", "50% (no interval)"),
-        (Estimate(float("nan"), 0.1, 0.2), "share", "–"),
-        (0.001, "share", "0.1%"),
-        (0.999, "share", "99.9%"),
-        (Estimate(12.34, -1.0, float("inf")), "percent", "+12.3% (−1.0% to +∞%)"),
-        (Part(0, 0), "part", "–"),
-        (None, "text", ""),
-        (0.94999, "confidence", "0.949"),
-        (4.25, "points", "+4.2"),
-        (-0.001, "score", "0.00"),
-        (-0.5, "score", "−0.50"),
-        (datetime(2026, 3, 1, 9, 5, tzinfo=UTC), "time", "1 Mar 2026, 09:05"),
-    ],
-)
-def test_cells_are_printed_by_their_kind(cell, kind, shown):
-    assert formatted(cell, kind) == shown
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from promptlift import analysis
 from promptlift.frames import edits_table, optimizations_table
 from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
-from promptlift.report.gather import MAX_OPTIMIZATIONS, gather
+from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from support.report_numbers import document_of, exact_tables, texts_of
@@ -142,25 +142,6 @@ def test_a_rehearsal_is_marked_before_everything_and_at_every_number():
     assert rehearsal_notice(material(optimization())) == ()
 
 
-def test_a_service_that_reports_no_sample_size_gets_no_interval():
-    rows = [
-        {"id": "var_10", "name": "Original", "isOriginal": True, "metrics": {"taskCompletion": 60.0}},
-        {
-            "id": "var_11",
-            "name": "New",
-            "isOriginal": False,
-            "lift": 10.0,
-            "metrics": {"taskCompletion": 66.0},
-        },
-    ]
-    results = {"winnerSelected": True, "winningVariantId": "var_11", "lift": 10.0, "confidence": 0.93}
-    made = material(optimization(results=results), sets=[rows])
-    found = tables_of(made)
-    assert found["optimizations"][0]["lift"] == found["variants"][1]["lift"] == "+10.0% (no interval)"
-    assert found["variants"][1]["pairs"] == "–"
-    assert any("reports no sample size" in words for words in optimizations(made, redacted=False).paragraphs)
-
-
 @pytest.mark.usefixtures("draws")
 def test_the_figure_is_of_the_newest_and_names_are_redacted():
     made = material(
@@ -183,13 +164,6 @@ def test_without_optimizations_there_is_no_section_and_only_a_service_is_said_to
         document = compose(made, **options)
         assert "optimizations" not in [section.name for section in document.sections]
         assert (REPORT["no optimization"] in str(document.sections)) == said
-
-
-def test_only_the_newest_are_shown():
-    many = [optimization() | {"id": f"opt_{n}", "createdAt": f"2026-03-01T10:{n:02}:00Z"} for n in range(25)]
-    section = optimizations(material(*many, sets=[variants()] * 25), redacted=False)
-    assert len(section.tables[0].rows) == MAX_OPTIMIZATIONS
-    assert any("The newest 20 of 25 optimizations are shown." in words for words in section.paragraphs)
 
 
 def searched(**changed):

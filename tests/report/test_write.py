@@ -106,14 +106,6 @@ def test_on_a_word_list_the_report_has_scores_and_no_labels(tmp_path):
     assert not re.search("positive|neutral|negative", text[: text.index("Example")], re.IGNORECASE)
 
 
-def test_what_judged_is_named():
-    judged = conversations(60).assign(analyser="llm:gpt-4o", basis="model")
-    text = str(document(judged))
-    assert "word list" not in text
-    said = "A language model judged the conversations, which can be wrong too. Reported by the service: llm:gpt-4o."
-    assert said in text
-
-
 def test_without_conversations_the_report_says_so(tmp_path):
     (tmp_path / "real").mkdir()
     link = tmp_path / "r.html"

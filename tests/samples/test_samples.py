@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 
@@ -13,12 +12,8 @@ from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.prompts import PromptCreate
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from support.source_tree import ROOT
 
 ENDING = date(2026, 3, 10)
-
-
-CHAT_EXPORT = ROOT / "notebooks" / "data" / "support-chat.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -79,18 +74,3 @@ def test_the_analyser_gets_every_sample_right(all_conversations):
                 solved = transcript.metadata["resolved"]
                 assert found.task_completed == solved
                 assert not solved or not any(issue.severity == "high" for issue in found.issues)
-
-
-def test_no_two_conversations_are_alike_and_the_exports_are_others(all_conversations):
-    told = [
-        tuple(message.content for message in parse_content(record["content"]).messages)
-        for records in all_conversations.values()
-        for record in records
-    ]
-    exported = [
-        tuple(m["content"] for m in json.loads(line)["messages"][1:])
-        for line in CHAT_EXPORT.read_text("utf-8").splitlines()
-    ]
-    assert len(set(told)) == len(told)
-    assert len(exported) == 60
-    assert not set(told) & set(exported)

@@ -6,10 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from promptlift.schema import limits
-from promptlift.schema.conversations import ConversationCreate, in_requests
-from promptlift.schema.optimizations import SEED_MAX, ApplyRequest, OptimizationCreate, StopRequest
-from promptlift.schema.prompts import PromptCreate, PromptUpdate
-from promptlift.schema.webhooks import WebhookCreate
+from promptlift.schema.conversations import in_requests
+from promptlift.schema.optimizations import SEED_MAX, OptimizationCreate
+from promptlift.schema.prompts import PromptCreate
 
 PROMPT = {"name": "n", "content": "c", "llmModel": "gpt-4o"}
 
@@ -18,32 +17,6 @@ def problems(model, body):
     with pytest.raises(ValidationError) as caught:
         model.model_validate(body)
     return {".".join(map(str, error["loc"])) for error in caught.value.errors()}
-
-
-@pytest.mark.parametrize(
-    ("model", "required"),
-    [
-        (PromptCreate, {"name", "content", "llmModel"}),
-        (PromptUpdate, set()),
-        (ConversationCreate, {"content"}),
-        (OptimizationCreate, set()),
-        (ApplyRequest, set()),
-        (StopRequest, set()),
-        (WebhookCreate, {"url", "events"}),
-    ],
-)
-def test_required_fields_are_those_of_the_specification(model, required):
-    if required:
-        assert problems(model, {}) == required
-    else:
-        assert model.model_validate({}).to_wire() == {}
-
-
-def test_an_update_has_only_the_fields_that_were_sent():
-    assert PromptUpdate.model_validate({"name": "n"}).model_dump(exclude_unset=True) == {"name": "n"}
-    assert PromptCreate.model_validate({**PROMPT, "id": "mine", "novel": 1}).to_wire() == PROMPT
-    for name in ("name", "content", "llmModel", "status"):
-        assert problems(PromptUpdate, {name: None}) == {name}
 
 
 @pytest.mark.parametrize(
