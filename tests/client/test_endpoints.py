@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from typing import Any
 
 import pytest
@@ -157,34 +156,6 @@ def test_parameters_are_written_as_the_api_reads_them(sent):
     assert sent(lambda c: c.conversations.get("c1", include_insights=False)).query == {
         "includeInsights": "false"
     }
-
-
-def test_a_body_has_what_was_given_and_nothing_else(sent):
-    fields = {
-        "mode": "validation",
-        "variant_count": 2,
-        "intent": {"target_improvements": ["tone"]},
-        "seed": 3,
-    }
-    for use, body in (
-        (lambda c: c.optimizations.create(prompt_id="p1"), {"promptId": "p1"}),
-        (
-            lambda c: c.optimizations.create(prompt_id="p1", **fields),
-            {
-                "promptId": "p1",
-                "mode": "validation",
-                "variantCount": 2,
-                "intent": {"targetImprovements": ["tone"]},
-                "seed": 3,
-            },
-        ),
-        (lambda c: c.optimizations.apply("o1"), {}),
-        (lambda c: c.optimizations.apply("o1", variant_id="vb"), {"variantId": "vb"}),
-        (lambda c: c.optimizations.stop("o1", reason="enough"), {"reason": "enough"}),
-    ):
-        assert json.loads(sent(use).body) == body
-    as_agent = sent(lambda c: c.optimizations.create(prompt_id="p1"), "agent")
-    assert json.loads(as_agent.body) == {"agentId": "p1"}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from promptlift.client.transport import Transport
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
-    ServerError,
     UnexpectedResponse,
 )
 from support.foreign_service import KEY, ForeignService
@@ -91,13 +90,6 @@ def test_an_answer_that_is_not_the_apis_is_told_and_not_repeated(service, client
     with pytest.raises(UnexpectedResponse, match=re.escape(says)) as failed:
         client.conversations.list()
     assert failed.value.request == "GET /conversations"
-    assert len(service.seen) == 1
-
-
-def test_what_a_service_has_not_implemented_is_not_asked_for_again(service, client):
-    answer_with(service, b"HTTP/1.1 501 No\r\nContent-Length: 0\r\n\r\n", times=99)
-    with pytest.raises(ServerError):
-        client.conversations.list()
     assert len(service.seen) == 1
 
 

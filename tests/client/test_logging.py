@@ -14,7 +14,6 @@ from promptlift.client.transport import Transport
 from support.foreign_service import KEY, ForeignService
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=0.5, first_timeout=0.2)
-TALK = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
 
 
 @pytest.fixture
@@ -39,22 +38,6 @@ def hang_up(handler):
 
 def one(record, **options):
     return next(prepare([record], options.get("prompt_id", "p1"), options.get("link", "promptId")))
-
-
-def test_a_record_may_come_in_snake_case_or_camel_case():
-    snake = one(
-        {**TALK, "status": "completed", "llm_model": "m", "company_name": "c", "idempotency_key": "k"}
-    )
-    camel = one({**TALK, "status": "completed", "llmModel": "m", "companyName": "c", "idempotencyKey": "k"})
-    assert snake == camel
-    body = json.loads(snake.body)
-    assert (body["promptId"], body["llmModel"], body["companyName"], body["idempotencyKey"]) == (
-        "p1",
-        "m",
-        "c",
-        "k",
-    )
-    assert json.loads(body["content"]) == TALK
 
 
 def test_the_key_is_the_same_every_time_and_differs_by_prompt_source_and_content():

@@ -11,12 +11,10 @@ import pytest
 
 from promptlift.client import Client, configure
 from promptlift.client.pace import Pace
-from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.read_list import read_list
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Call, Clock, Task, Transport
-from promptlift.errors import IncompleteError
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
@@ -91,16 +89,6 @@ def test_insights_cost_one_request_each_and_none_where_there_are_none(service):
     judged = [row for row in got.rows if row.get("insights")]
     assert len(judged) == 130
     assert all(row["insights"]["summary"] == f"summary of {row['id']}" for row in judged)
-
-
-def test_a_service_that_offers_insights_in_the_list_gets_no_detail_request(service):
-    service.honours = ("includeInsights", "includeContent")
-    service.fill(250)
-    service.fill(50, insights=False)
-    with open_client(service) as client:
-        got = read(client, insights=True, content=True)
-    assert len(service.seen) == got.requests == 4
-    assert all(row["content"] for row in got.rows)
 
 
 def test_a_service_that_refuses_unknown_parameters_is_asked_without_them(service):
@@ -189,33 +177,6 @@ def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
         assert client.transport.pace.per_minute == 100
     # Those in flight at the first refusal, and attempts until the minute has ended.
     assert service.refused <= 40
-
-
-def test_whole_rows_are_handed_on_in_parts_and_none_twice(service, monkeypatch):
-    monkeypatch.setattr(conversations, "PART_ROWS", 150)
-    service.fill(450)
-    parts = []
-    with open_client(service) as client:
-        got = read(client, on_part=lambda rows: parts.append([row["id"] for row in rows]))
-    assert [len(part) >= 150 for part in parts] == [True] * len(parts)
-    assert len(parts) >= 2
-    handed = [one for part in parts for one in part]
-    assert handed + [row["id"] for row in got.rows] == [row["id"] for row in service.rows]
-
-
-def test_a_read_that_breaks_off_still_has_the_parts_that_were_handed_on(service, monkeypatch):
-    monkeypatch.setattr(conversations, "PART_ROWS", 150)
-    service.fill(450)
-    parts = []
-    service.fault = lambda _m, _p, count: (
-        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no")) if count >= 4 else None
-    )
-    with open_client(service) as client, pytest.raises(IncompleteError) as failed:
-        read(client, on_part=parts.append)
-    ids = [row["id"] for part in parts for row in part] + [row["id"] for row in failed.value.fetched.rows]
-    assert parts
-    assert len(ids) == len(set(ids)) == 294
-    assert "Read 294 of 450" in str(failed.value)
 
 
 def test_the_next_page_is_asked_for_while_the_last_one_is_worked_on(service):

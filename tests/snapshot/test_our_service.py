@@ -13,7 +13,7 @@ import promptlift
 from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import ConfigError, NotFound
 from promptlift.local import wait_for_insights
-from support.service_process import ServiceProcess, wait_until
+from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow  # a service holds what they read
 
@@ -220,24 +220,3 @@ def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened,
     here, there = (one[columns].sort_values("conversation_id").to_numpy().tolist() for one in (table, found))
     assert there == here
     assert set(table["prompt"]) >= {"Sales"}
-
-
-def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours, tmp_path):
-    ours.pull(tmp_path)
-    some = list(ours.conversations("Sales")["conversation_id"][3:6])
-    ours.client.conversations.update(some[0], content="User: Once more?\nAssistant: No.", status="abandoned")
-    before = ours.conversations(insights=True).set_index("conversation_id")["insights_at"]
-    ours.client.conversations.regenerate_insights(some[1])
-    ours.log([{"content": timed(70, channel="web")}], prompt_id="Sales")
-    wait_for_insights(ours, ["Sales"])
-    wait_until(
-        lambda: ours.client.conversations.insights(some[1]).created_at > before[some[1]], what="new insights"
-    )
-    config = ours.client.config
-    with promptlift.connect(config.base_url, config.key.reveal(), progress=False, snapshot=tmp_path) as used:
-        used.prompts()
-        ours.prompts()
-        for name, call in CALLS.items():
-            here, there = call(used), call(ours)
-            pd.testing.assert_frame_equal(here, there, obj=name)
-        assert used.conversations().attrs["promptlift"]["requests"] == 3

@@ -51,13 +51,6 @@ def test_a_ticket_with_its_comments_is_a_conversation(written, said, data):
     assert reading.dropped["submitter_id"] == 1
 
 
-def test_the_comments_of_a_ticket_alone_begin_with_the_customer(written, said):
-    page = {"comments": COMMENTS, "next_page": None, "previous_page": None, "count": 3}
-    reading = transcripts.read(written("a.json", page))
-    (found,) = reading.conversations
-    assert (reading.format, said(found), found.status) == ("zendesk", HELLO, None)
-
-
 def test_the_users_of_a_page_say_who_is_an_agent(written, said):
     """A colleague of the customer, who was copied in, is no agent."""
     users = [{"id": 1, "role": "end-user"}, {"id": 3, "role": "admin"}, {"id": 4, "role": "end-user"}]
@@ -145,13 +138,6 @@ def test_a_conversation_of_intercom_has_its_parts_without_notes(written, said, d
     }
     assert reading.dropped["conversation_parts[] (internal note)"] == 2
     assert reading.dropped["statistics"] == 1
-
-
-def test_a_list_of_conversations_without_parts_names_the_call_that_gives_them(written):
-    listed = {name: one for name, one in INTERCOM.items() if name != "conversation_parts"}
-    reading = transcripts.read(written("a.json", {"conversations": [listed]}))
-    assert reading.conversations == []
-    assert "GET /conversations/ID" in reading.problems[0].message
 
 
 def test_tables_of_help_desks_are_read_without_naming_columns(written, said):

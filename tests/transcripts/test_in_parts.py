@@ -127,13 +127,6 @@ def test_no_more_than_a_part_is_held(tmp_path, monkeypatch, layout):
         assert sum(len(part.conversations) for part in transcripts.read_in_parts(path)) == count
 
 
-def test_a_part_says_which_prompts_the_whole_table_names(written, monkeypatch):
-    monkeypatch.setattr(collector, "PART", 1)
-    first, *_ = transcripts.read_in_parts(written("a.csv", csv_text(table(9))))
-    assert [one.prompt_name for one in first.conversations] == ["p0"]
-    assert first.prompts_of_file == {"p0", "p1"}
-
-
 def test_a_large_file_of_a_format_that_is_read_as_a_whole_is_refused(written, monkeypatch):
     monkeypatch.setattr(transcripts, "_WHOLE_FILE_BYTES", 100)
     observation = {"type": "GENERATION", "trace_id": "t", "input": "Hi", "output": "Hello", "id": "a" * 100}

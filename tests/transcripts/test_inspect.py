@@ -195,25 +195,3 @@ def test_other_archives_and_what_cannot_be_read_of_one_are_refused(written):
         reading = transcripts.read(written("a.eval", data))
         assert reading.conversations == []
         assert said in reading.problems[0].message
-
-
-def flagged(data, name, at, value):
-    """An archive with two bytes of every header of a member changed: at 6 its flags, at 8 its compression."""
-    data = bytearray(data)
-    for magic, start, more in ((b"PK\x03\x04", 30, 0), (b"PK\x01\x02", 46, 2)):
-        place = -1
-        while (place := data.find(magic, place + 1)) >= 0:
-            if data[place + start :].startswith(name.encode()):
-                data[place + at + more : place + at + more + 2] = value.to_bytes(2, "little")
-    return bytes(data)
-
-
-@pytest.mark.parametrize("member", ["header.json", "samples/s1_epoch_1.json"])
-@pytest.mark.parametrize(("at", "value", "said"), [(6, 1, "encrypted"), (8, 77, "compression")])
-def test_a_member_that_cannot_be_opened_is_a_named_problem(written, member, at, value, said):
-    data = flagged(archive([sample(), sample(epoch=2, uuid="x")]), member, at, value)
-    reading = transcripts.read(written("a.eval", data))
-    (problem,) = reading.problems
-    assert member in problem.message
-    assert said in problem.message
-    assert [found.source_id for found in reading.conversations] == (["x"] if member != "header.json" else [])

@@ -156,15 +156,6 @@ def test_a_quote_that_is_not_closed_costs_its_row_alone(after):
     assert "left out" not in message
 
 
-def test_the_lines_of_a_broken_cell_are_named_and_are_no_rows():
-    found = csv_of(f'{ROWS}a,user,hi\nb,user,"one\ntwo\nthree" x\nc,user,hi\n')
-    assert found == [
-        (2, row("a")),
-        (3, "not a CSV row: ',' expected after '\"'; lines 4 to 5 are not a row either and left out"),
-        (6, row("c")),
-    ]
-
-
 @pytest.mark.parametrize("line", ["y" * 2_000, "y\n" * 2_000, "y," * 1_000 + "\n"])
 def test_a_cell_longer_than_the_bound_costs_its_row_alone(line):
     found = csv_of(f'{ROWS}a,user,hi\nb,user,"{line}"\nc,user,hi\n', most=1_000)

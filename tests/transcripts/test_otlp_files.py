@@ -169,12 +169,6 @@ def test_log_records_in_another_file_are_what_the_spans_say(written, said, form,
     assert other.notes == [f"Its records are read together with those of {files[0]}."]
 
 
-def test_log_records_in_the_same_file_come_before_or_after_the_spans(written, said):
-    for lines in ([SILENT, logs(*MESSAGES)], [logs(*MESSAGES), SILENT]):
-        (found,) = transcripts.read(written("a.jsonl", lines)).conversations
-        assert (said(found), found.latency_ms) == (SAID, 500)
-
-
 @pytest.mark.parametrize(
     ("form", "model", "latency"), [("details", "gpt-4o-2024-08-06", None), ("messages", None, 200)]
 )

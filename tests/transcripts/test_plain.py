@@ -63,9 +63,3 @@ def test_text_before_the_first_label_and_bytes_that_are_not_utf8_are_problems(wr
     ]
     (problem,) = transcripts.read(written("b.txt", "just some text\n"), format="plain").problems
     assert problem.message.startswith("no line starts with a role label; use one of the pairs User/Assistant")
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_a_byte_order_mark_is_understood(written, said, encoding):
-    path = written("a.txt", "User: naïve\nAssistant: ü\n".encode(encoding))
-    assert said(transcripts.read(path).conversations[0]) == [("user", "naïve"), ("assistant", "ü")]

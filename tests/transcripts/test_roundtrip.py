@@ -12,9 +12,7 @@ from promptlift import transcripts
 
 QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=60)
-chats = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), texts), min_size=1, max_size=8)
 
 
 @QUICK
@@ -27,28 +25,6 @@ def test_plain_text_comes_back(written, said, turns, pair):
     text = "\n".join(f"{labels[role]}: {line}" for role, line in turns)
     reading = transcripts.read(written("a.txt", text.encode()), format="plain")
     assert [said(c) for c in reading.conversations] == [turns]
-
-
-@QUICK
-@given(st.lists(chats, min_size=1, max_size=4), st.sampled_from(["a.json", "a.jsonl"]))
-def test_sharegpt_comes_back(written, said, conversations, name):
-    names = {"user": "human", "assistant": "gpt"}
-    records = [
-        {"conversations": [{"from": names[r], "value": t} for r, t in turns]} for turns in conversations
-    ]
-    reading = transcripts.read(written(name, records))
-    assert [said(c) for c in reading.conversations] == conversations
-    assert reading.problems == []
-
-
-@QUICK
-@given(st.lists(chats, min_size=1, max_size=3))
-def test_openai_chats_come_back_and_are_read_again_as_the_same(written, said, conversations):
-    records = [{"messages": [{"role": r, "content": t} for r, t in turns]} for turns in conversations]
-    first = transcripts.read(written("a.jsonl", records))
-    assert ([said(c) for c in first.conversations], first.problems) == (conversations, [])
-    again = transcripts.read(written("b.jsonl", [json.loads(c.content) for c in first.conversations]))
-    assert [c.content for c in again.conversations] == [c.content for c in first.conversations]
 
 
 FIELDS = st.sampled_from([

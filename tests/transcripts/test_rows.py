@@ -67,21 +67,6 @@ def test_shuffled_rows_are_put_in_order(written, said, header, rows, noted):
     assert (note in reading.notes) is noted
 
 
-def test_context_columns_become_metadata(written):
-    text = (
-        "sessionId,userId,channel,lang,sender,text,companyName,conversation_started_at\n"
-        "s1,u1,web,en,human,Hi,Acme,2026-01-05 10:00\n"
-    )
-    reading = transcripts.read(written("a.csv", text))
-    (conversation,) = reading.conversations
-    assert json.loads(conversation.content) == {
-        "messages": [{"role": "user", "content": "Hi", "timestamp": "2026-01-05T10:00:00.000Z"}],
-        "metadata": {"userId": "u1", "sessionId": "s1", "channel": "web", "language": "en"},
-    }
-    assert (conversation.source_id, conversation.company_name) == ("s1", "Acme")
-    assert reading.notes[0] == "Times without a zone were taken as UTC."
-
-
 def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_left_out(written, said):
     text = (
         "conversation_id,role,content\n"
@@ -178,13 +163,6 @@ TWO = [("a", "user", "Hi"), ("a", "assistant", "Hello"), ("b", "user", "Hi"), ("
 
 def table(column, rows=TWO, **more):
     return [{column: name, "role": role, "content": text, **more} for name, role, text in rows]
-
-
-@pytest.mark.parametrize("column", ["ticket", "threadId", "Chat No", "CONVERSATIONID", "call_uuid"])
-def test_the_column_of_the_conversation_has_many_names(written, column):
-    reading = transcripts.read(written("a.jsonl", table(column)))
-    assert [one.source_id for one in reading.conversations] == ["a", "b", "c"]
-    assert reading.notes == []
 
 
 @pytest.mark.parametrize("column", ["vorgang", "userId", "akte"])

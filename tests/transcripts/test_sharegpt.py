@@ -43,17 +43,6 @@ def test_sharegpt_is_read_from_json_and_json_lines(written, said, name):
     ]
 
 
-def test_role_and_content_and_a_system_field_are_read_too(written, said):
-    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello", "weight": 1}]
-    reading = transcripts.read(
-        written("a.json", [{"conversations": messages, "system": "Help.", "model": "m"}])
-    )
-    (conversation,) = reading.conversations
-    assert said(conversation) == [("system", "Help."), ("user", "Hi"), ("assistant", "Hello")]
-    assert (conversation.llm_model, conversation.source_id) == ("m", None)
-    assert reading.dropped == {"conversations[].weight": 1}
-
-
 @pytest.mark.parametrize(
     "record",
     [

@@ -95,14 +95,6 @@ def test_fields_are_kept_or_dropped_and_counted(written):
     }
 
 
-def test_arrays_of_messages_are_conversations(written, said):
-    reading = transcripts.read(written("a.json", HELLO))
-    assert [said(c) for c in reading.conversations] == [SAID]
-    assert reading.notes[0].startswith("No column tells the conversations apart")
-    reading = transcripts.read(written("a.jsonl", [HELLO, HELLO]))
-    assert [said(c) for c in reading.conversations] == [SAID, SAID]
-
-
 def test_openai_tools_are_folded_into_three_roles(written, said):
     call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "é"}'}}
     second = {"id": "c2", "type": "function", "function": {"name": "count", "arguments": {"n": [1]}}}

@@ -6,8 +6,6 @@ import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from promptlift import transcripts
 from promptlift.transcripts.system_prompts import KEPT_TEXTS, SystemPrompts
 
@@ -53,17 +51,6 @@ def test_the_system_prompt_is_found_as_it_stands(written):
         assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 1)]
 
 
-def test_rows_have_one_too(written):
-    file = written(
-        "rows.csv",
-        "conversation_id,role,content,timestamp\n"
-        "c1,system,You help.,2026-10-01T00:00:00Z\nc1,user,Hi,2026-10-01T00:01:00Z\n"
-        "c2,user,Hi,2026-10-02T00:00:00Z\n",
-    )
-    (found,) = transcripts.read(file).system_prompts
-    assert (found.text, found.conversations, found.first_at) == ("You help.", 1, START)
-
-
 def test_what_is_no_system_prompt_is_not_taken_for_one(written):
     records = [
         {"messages": messages}
@@ -82,30 +69,11 @@ def test_what_is_no_system_prompt_is_not_taken_for_one(written):
     assert (len(found), found.main, found.overlapping) == (0, None, False)
 
 
-def test_of_several_system_messages_the_first_is_the_prompt_and_that_is_noted(written):
-    today = {"role": "system", "content": "Today is Monday."}
-    talks = [{"messages": [SYSTEM, today, *TALK]}, {"messages": [SYSTEM, *TALK]}]
-    reading = transcripts.read(written("a.jsonl", talks))
-    assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 2)]
-    assert any("several system messages" in note and note.endswith(": 1.") for note in reading.notes)
-
-
 def counted(*items):
     found = SystemPrompts()
     for text, at in items:
         found.add(text, at)
     return found
-
-
-@pytest.mark.parametrize("cut", [0, 1, 3, 6])
-def test_files_one_after_the_other_count_like_one(cut):
-    items = [("b", START + HOUR), ("a", START), ("a", None), ("c", None), ("b", START), ("c", START)]
-    whole = counted(*items)
-    first, second = counted(*items[:cut]), counted(*items[cut:])
-    first.merge(second)
-    assert list(first) == list(whole)
-    assert first == whole
-    assert first.conversations == 6
 
 
 def unlike(number):

@@ -80,21 +80,6 @@ def test_shuffled_model_calls_become_conversations(written, said):
     assert {LAST_WORDS} <= set(reading.notes)
 
 
-def test_messages_of_phoenix_may_be_nested_objects(written, said):
-    call = {"tool_call": {"id": "c1", "function": {"name": "find", "arguments": '{"q": 1}'}}}
-    asked = {"message": {"role": "user", "content": "Find it"}}
-    llm = {
-        "model_name": "m-1",
-        "input_messages": [asked],
-        "output_messages": [{"message": {"role": "assistant", "tool_calls": [call]}}],
-    }
-    attributes = {"session": {"id": "s-1"}, "llm": llm, "metadata": '{"shop": "north"}'}
-    record = {"span_kind": "LLM", "context": {"trace_id": "t"}, "attributes": attributes}
-    (found,) = transcripts.read(written("a.jsonl", [record])).conversations
-    assert said(found) == [("user", "Find it"), ("assistant", '[tool call] find({"q": 1})')]
-    assert (found.source_id, found.llm_model, found.metadata["shop"]) == ("s-1", "m-1", "north")
-
-
 def test_what_a_trace_has_besides_is_counted(written, said):
     records = [{**langfuse("s-1", *call), "latency": 1.5, "level": "DEFAULT", "cost": {}} for call in calls()]
     records.append({**langfuse("s-1", [], {"role": "assistant", "content": "x"}, 9), "type": "SPAN"})
@@ -231,11 +216,6 @@ def test_traces_without_history_follow_each_other(written, said):
     assert sorted(found.metadata["traceIds"]) == ["t-1", "t-2", "t-3"]
 
 
-def test_a_second_answer_to_the_same_question_is_not_another_turn(written, said):
-    reading = transcripts.read(written("a.jsonl", [turn(1, "Hi", "Hello"), turn(2, "Hi", "Hello again")]))
-    assert len(said(reading.conversations[0])) == 2
-
-
 MESSAGES = [{"type": "human", "content": "Hi"}, {"type": "ai", "content": "Hello"}]
 RUNS = {
     "langfuse": {
@@ -303,10 +283,3 @@ def test_traces_that_only_begin_alike_stay_apart(written, said):
     ]
     reading = transcripts.read(written("a.jsonl", records))
     assert sorted(one.source_id for one in reading.conversations) == ["t-a-0", "t-b-1", "t-c-2", "t-d-1"]
-
-
-def test_many_traces_that_say_the_same_are_joined_one_with_one(written):
-    records = [without_session(langfuse(f"p{number}", *call)) for number in range(40) for call in calls()[:2]]
-    reading = transcripts.read(written("a.jsonl", records))
-    assert len(reading.conversations) == 40
-    assert {len(one.metadata["traceIds"]) for one in reading.conversations} == {2}

@@ -63,20 +63,6 @@ def test_pages_one_after_the_other_are_one_file_and_what_is_beside_the_records_i
     assert "meta" not in reading.dropped
 
 
-def test_the_web_page_of_a_trace_keeps_its_session(written):
-    reading = transcripts.read(written("trace-t.json", WRAPPED["langfuse, trace page"][0]))
-    assert [one.source_id for one in reading.conversations] == ["s"]
-
-
-@pytest.mark.parametrize("value", [
-    {"id": "a", "messages": [{"conversation_id": "b", **one} for one in CHAT]},
-    {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}], "score": 1},
-])  # fmt: skip
-def test_messages_are_no_records(written, said, value):
-    reading = transcripts.read(written("a.json", value))
-    assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
-
-
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_page_larger_than_the_longest_record_is_read_one_record_at_a_time(tmp_path, indent):
     """A page of an API may have any size; here it is larger than what may be held."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pandas as pd
-import polars as pl
 import pytest
 
 from promptlift.errors import FrameError
@@ -204,13 +203,6 @@ def test_messages_carry_roles_times_tokens_and_calls():
     for tokens in (float("inf"), -1e300, True, "12", None, {}, 2**70):
         odd = front(with_messages({"role": "user", "content": "x", "tokens": tokens}))
         assert odd.root.texts(".plw-who") in (["user"], [])
-
-
-@pytest.mark.parametrize("make", [pl.from_pandas, lambda one: pl.from_pandas(one).lazy()])
-def test_other_engines_are_browsed_too(make):
-    ours, theirs = front(browsable(12)), front(make(browsable(12)))
-    assert theirs.root.text == ours.root.text
-    assert found(theirs, "asked", issues="Asked twice") == found(ours, "asked", issues="Asked twice")
 
 
 def test_any_text_can_be_shown_found_and_sent():

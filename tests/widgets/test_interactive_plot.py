@@ -8,7 +8,6 @@ import re
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import polars as pl
 import pytest
 
 from promptlift import analysis, plots
@@ -117,8 +116,3 @@ def test_what_cannot_be_opened_says_why():
     dense = plots.completion_trend(table(20_000), freq="h", by=["llm_model", "prompt_id"])
     with pytest.raises(ValueError, match="more than 5,000"):
         InteractivePlot(dense)
-
-
-def test_rows_of_another_engine_are_opened_too():
-    plot = InteractivePlot(plots.issues(pl.from_pandas(DATA.head(40))))
-    assert click(plot, 0).one("b").text.startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")

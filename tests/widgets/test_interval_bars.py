@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, interval_bar
-from promptlift.widgets.review.variants import lift_axis
+from promptlift.widgets.interval_bars import confidence_pieces, effect_pieces, interval_bar
 from promptlift.widgets.tree import static_html
 
 
@@ -55,24 +52,3 @@ def test_confidence_is_a_bar_with_a_tick_at_what_a_winner_needs():
     html = str(static_html(interval_bar(pieces, '"><script>x</script>')))
     assert "<script" not in html
     assert "title=" in html
-
-
-def test_the_axis_has_zero_and_every_number_inside():
-    low, high = common_axis([None, 12.0, float("nan"), float("inf")])
-    assert low < 0
-    assert high > 12
-    assert common_axis([]) == (-0.08, 0.08)
-
-
-def variant(stage, lift=None, low=None, high=None):
-    row = {"lift": lift, "lift_low": low, "lift_high": high, "lift_expected": lift}
-    return SimpleNamespace(stage=stage, is_original=lift is None, row=row)
-
-
-def test_wide_intervals_of_screened_variants_leave_the_axis_to_what_decides():
-    original, screened = variant(""), variant("screen", 60.0, -90.0, 450.0)
-    axis = lift_axis([original, screened, variant("confirm", 20.0, -4.0, 44.0)])
-    assert axis == pytest.approx((-4.0 - 0.08 * 64.0, 60.0 + 0.08 * 64.0))
-    low, high = lift_axis([original, screened])
-    assert low < -90.0
-    assert high > 450.0

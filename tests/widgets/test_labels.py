@@ -36,18 +36,6 @@ def front(n=10, **options):
     return BrowserFrontEnd(ConversationBrowser(browsable(n), **options))
 
 
-def test_labels_come_back_as_a_table_with_fixed_types():
-    table = labelled().table()
-    assert table.dtypes.astype("str").to_dict() == {
-        "conversation_id": "str", "task_completed": "boolean", "sentiment": "category", "labelled_at": "datetime64[us, UTC]",
-    }  # fmt: skip
-    assert table.dtypes.to_dict() == Labels().table().dtypes.to_dict()
-    assert table["conversation_id"].tolist() == ["c2", "c1"]  # the latest label is the last
-    assert table["task_completed"].tolist() == [pd.NA, True]
-    assert table["sentiment"].tolist() == ["negative", "neutral"]
-    assert table["labelled_at"].tolist() == [START + timedelta(seconds=1), START + timedelta(seconds=2)]
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_file_gives_the_same_labels_again_and_no_id_is_a_formula(tmp_path, suffix):
     path = tmp_path / f"labels{suffix}"
