@@ -5,19 +5,11 @@ from __future__ import annotations
 import pytest
 
 from promptlift.errors import ConfigError, PromptliftError
-from promptlift.service.models import CALLS_AT_A_TIME, Models
+from promptlift.service.models import Models
 
 CONCURRENCY = "PROMPTLIFT_LLM_CONCURRENCY"
 PATIENCE = "PROMPTLIFT_LLM_PATIENCE"
 NOT_A_NUMBER = ("eight", "0x10", "nan", "-1", "inf", "9" * 400)
-
-
-def test_the_concurrency_is_read():
-    default = CALLS_AT_A_TIME + CALLS_AT_A_TIME // 2
-    for text, conversations in (("1", 2), (" 8 ", 12), ("7", 11), ("256", 384), ("", 12), ("   ", default)):
-        models = Models.from_env(None, {CONCURRENCY: text, PATIENCE: " 60 "})
-        assert models.conversations_at_a_time == conversations
-    assert Models.from_env(None, {}).conversations_at_a_time == default
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import socket
 
 import pytest
 
-from promptlift.cli import serving
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.server import serve
 from promptlift.service.settings import ServiceSettings
@@ -32,24 +31,6 @@ def test_a_port_that_is_taken_is_told_with_the_way_out(tmp_path):
 def test_an_address_that_is_not_of_this_machine_is_told(tmp_path):
     with pytest.raises(ServiceStartError, match=r"Cannot listen on 192\.0\.2\.1:0 "):
         serve(ServiceSettings(host="192.0.2.1", port=0, data=tmp_path), on_ready=never)
-
-
-@pytest.mark.parametrize("inside", ["", "deeper/still"])
-def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
-    file = tmp_path / "file"
-    file.write_text("not a folder")
-    with pytest.raises(
-        ServiceStartError, match=r"cannot start with .*/file.*, or choose another folder with"
-    ):
-        serving.serve(port=0, data=file / inside)
-    assert file.read_text() == "not a folder"
-
-
-def test_a_data_folder_that_another_service_uses_is_told(start_service):
-    first = start_service()
-    with pytest.raises(AssertionError, match=r"already serves .*(\n|.)*--data"):
-        start_service(data=first.data)
-    assert first.process.poll() is None
 
 
 @pytest.mark.parametrize(

@@ -106,16 +106,6 @@ def test_work_is_taken_up_once_and_no_more_of_it_than_allowed(world, runs):
     assert kind.failed == []
 
 
-def test_what_waits_behind_as_many_rows_as_were_wanted_is_not_gathered(world, runs, monkeypatch):
-    monkeypatch.setattr(worker_module, "LOOK_SECONDS", 3600.0)
-    ids = [running(world) for _ in range(3)]
-    kind = Recorder(lambda run: end(world, run.row_id), at_a_time=1)
-    kind.gather = 3600.0
-    runs(kind)
-    wait_until(lambda: len(kind.worked) == 3, what="all were worked on")
-    assert kind.worked == ids
-
-
 @pytest.mark.slow
 def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "CLOCK_SECONDS", 0.0)

@@ -160,13 +160,6 @@ def test_newer_models_get_the_parameters_they_know(talk):
     assert "temperature" not in stub.asked[-1].body
 
 
-def test_a_lasting_failure_ends_with_the_budget(talk):
-    stub, client = talk([Say({"error": {"message": "overloaded"}}, status=503)])
-    with pytest.raises(LlmUnavailable, match="asked 3 times: it answered 503 overloaded"):
-        client.chat(ASK, purpose="agent")
-    assert len(stub.asked) == 3
-
-
 def test_a_wish_to_wait_longer_than_the_budget_ends_at_once_and_is_passed_on(talk):
     stub, client = talk([Say({}, status=429, headers={"Retry-After": "3600"})])
     with pytest.raises(LlmUnavailable) as error:

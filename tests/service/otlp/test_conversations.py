@@ -12,7 +12,7 @@ from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.otlp import closing
-from promptlift.service.otlp.closing import TracedConversations, drop_closed
+from promptlift.service.otlp.closing import TracedConversations
 from promptlift.service.otlp.decode import read_json
 from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store import leases, prompts, traced
@@ -282,22 +282,6 @@ def test_nothing_is_logged_by_halves(world, monkeypatch):
     assert len(logged(world)) == 1
 
 
-def test_a_conversation_that_shows_a_defect_holds_up_no_other(world, monkeypatch):
-    for number in (1, 2, 3):
-        send(world, chat(number, [("user", f"{number}")], "Yes", trace=number))
-    real = closing.write_content
-
-    def broken(messages, metadata):
-        if messages[0].content == "2":
-            raise RuntimeError("a defect")
-        return real(messages, metadata)
-
-    monkeypatch.setattr(closing, "write_content", broken)
-    with pytest.raises(RuntimeError):
-        close(world)
-    assert [words(document)[0] for _, document in logged(world)] == ["1", "3"]
-
-
 def test_the_conversations_of_a_deleted_prompt_are_dropped(world):
     send(world, chat(1, [HI], "Hello"), prompt=world.prompt_id)
     with world.database.write() as connection:
@@ -306,18 +290,6 @@ def test_the_conversations_of_a_deleted_prompt_are_dropped(world):
     with world.database.read() as connection:
         assert with_work(connection, [closing_kind(world).leases], now=clock.now() + clock.DAY) == []
     assert logged(world) == []
-
-
-def test_what_was_closed_is_forgotten_after_a_day(world, monkeypatch):
-    send(world, chat(1, [HI], "Hello"))
-    close(world)
-    for later, left in ((clock.DAY // 2, 1), (clock.DAY + 1000, 0)):
-        now = clock.now()
-        monkeypatch.setattr(clock, "now", lambda now=now, later=later: now + later)
-        with world.database.write() as connection:
-            drop_closed(connection)
-            assert len(connection.execute(select(traced_conversations)).all()) == left
-        monkeypatch.undo()
 
 
 def test_accounts_do_not_share_conversations_or_prompts(world):

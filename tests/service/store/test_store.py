@@ -7,9 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import func, select, text
 
 from promptlift.service import clock
-from promptlift.service.store import conversations, optimizations, prompts, usage
-from promptlift.service.store.rows import Rows
-from support.asking import place, query_of
+from promptlift.service.store import conversations, usage
+from support.asking import query_of
 from support.databases import sqlite_only
 
 from .conftest import NOW
@@ -19,33 +18,6 @@ def page(filled, **filters):
     with filled.database.read() as connection:
         rows, total = conversations.page(connection, filled.account, query_of(**{"limit": 100, **filters}))
     return [row.id for row in rows], total
-
-
-def prompt_page(filled, limit=100, offset=0, **wanted):
-    with filled.database.read() as connection:
-        listed = prompts.listed(connection.dialect.name, filled.account, **wanted)
-        rows, total = Rows(connection).page(listed, place(limit, offset))
-    return [row.id for row in rows], total
-
-
-def test_tags_match_whole_and_exactly(filled):
-    tags = {
-        "a": ["Beta"],
-        "b": ["beta", "x_y"],
-        "c": ["beta test"],
-        "d": ["100%", "back\\slash", "ünï", "\x01"],
-        "e": ['a"b', "x,y", '","', "xzy"],
-        "f": ["p", "q"],
-    }
-    for name, given in tags.items():
-        filled.add_prompt(name, tags=given)
-        for tag in given:
-            assert prompt_page(filled, tags=[tag]) == ([name], 1)
-    # Nothing that only looks like a tag inside the list is one.
-    for part in ("a", "b", "x", "y", '"', ",", "%", 'p","q', '["p"'):
-        assert prompt_page(filled, tags=[part]) == ([], 0)
-    assert prompt_page(filled, tags=["beta", "Beta"], limit=1, offset=1) == (["a"], 2)
-    assert prompt_page(filled, tags=[f"t{n}" for n in range(50)]) == ([], 0)
 
 
 @sqlite_only
@@ -79,21 +51,6 @@ def test_a_reader_sees_one_state_for_all_queries_of_an_answer(filled):
         filled.add_conversations("b")
         assert connection.scalar(count) == 1
     assert page(filled)[1] == 2
-
-
-@sqlite_only
-def test_transcripts_are_those_of_the_pool_in_its_order(filled):
-    filled.add_conversations("c1", started_at=NOW)
-    filled.add_conversations("c2", started_at=NOW + 2)
-    filled.add_conversations("later", created_at=NOW + 10)
-    filled.add_prompt("prm_2")
-    filled.add_conversations("other", prompt="prm_2")
-    with filled.database.read() as connection:
-        before = clock.to_datetime(NOW + 5)
-        pool = optimizations.logged(connection, filled.account, "prm_1", before=before)
-        texts = list(optimizations.transcripts(connection, filled.account, "prm_1", before=before))
-    assert [one.id for one in pool] == ["c2", "c1"]
-    assert [text.split()[1] for text in texts] == ["c2", "c1"]
 
 
 def test_keys_are_found_by_themselves_however_many_an_account_has(filled):

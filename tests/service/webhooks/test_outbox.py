@@ -53,32 +53,8 @@ def test_what_is_still_to_be_delivered_stays(world):
 
 
 @sqlite_only
-def test_a_webhook_that_fails_for_a_month_keeps_nothing_from_before(world):
-    world.subscribe()
-    world.record(count=2)
-    with world.database.write() as connection:
-        connection.exec_driver_sql("UPDATE webhooks SET status = 'failing'")
-    world.pass_days(29)
-    newest = world.record()
-    assert trim_outbox(world.database, now=world.now) == 0
-    world.pass_days(2)
-    assert trim_outbox(world.database, now=world.now) == 2
-    assert ids(world) == newest
-
-
-@sqlite_only
 def test_the_newest_event_stays_so_that_its_number_is_not_given_again(world):
     world.record()
     world.pass_days(40)
     assert trim_outbox(world.database, now=world.now) == 0
     assert len(ids(world)) == 1
-
-
-def test_deliveries_of_webhooks_that_are_gone_go(world):
-    world.subscribe()
-    world.record(count=2)
-    with world.database.write() as connection:
-        connection.exec_driver_sql("DELETE FROM webhooks")
-    trim_outbox(world.database, now=world.now)
-    assert ids(world, "deliveries") == []
-    assert len(ids(world)) == 2

@@ -122,21 +122,6 @@ def test_a_failing_webhook_is_paused_until_it_is_resumed_and_loses_nothing(world
 
 
 @sqlite_only
-def test_after_a_resume_there_are_five_attempts_again(world):
-    webhook_id = world.subscribe()
-    (event,) = world.record()
-    fail(world)
-    with world.database.write() as connection:
-        webhooks.resume(connection, webhook_id, now=world.now)
-    begun, sent = world.now, []
-    for moment in MOMENTS:
-        world.now = begun + moment * 1_000
-        sent += world.work()
-    assert sent == [event] * 5
-    assert world.rows("webhooks")[0].status == "failing"
-
-
-@sqlite_only
 def test_a_webhook_that_is_deleted_while_it_is_served_receives_nothing_more(world):
     webhook_id = world.subscribe()
     first, _ = world.record(count=2)
