@@ -51,12 +51,6 @@ def issues_of(*sets, judged=100, done=60):
     return find_issues([*sets, together(judged - n, judged - done - failed)], {}, NONE)
 
 
-def test_an_excluded_issue_is_in_no_group_and_its_other_wordings_stay():
-    sets = [together(6, 5, "Salary questions", "Late delivery"), together(4, 3, "Late salary")]
-    (issue,) = find_issues(sets, {}, read_exclusions("salary"))
-    assert (issue.name, dict(issue.titles), issue.frequency) == ("Late delivery", {"Late delivery": 6}, 6)
-
-
 def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
     sets = [
         together(6, 5, "Late delivery", "Slow shipping"),
@@ -215,13 +209,6 @@ def test_excluded_data_is_not_quoted_in_examples():
     assert found["Late delivery"][0].quote == "my name is [excluded]"
 
 
-def test_few_conversations_are_said_to_be_few():
-    issues, figures = issues_of(together(4, 4, "Late delivery"), judged=10, done=6), totals(10, 6)
-    said = recommendations(figures, issues, {}, NOBODY)
-    assert "rests on 10 judged conversations" in said[-1]
-    assert recommendations(totals(), [], {}, NOBODY) == []
-
-
 def test_an_agent_is_ranked_among_all_with_what_the_data_allow():
     counts = {"a": (100, 90), "b": (100, 85), "c": (50, 10)}
     shared = find_issues([together(5, 5, "Late", prompt="a"), together(7, 1, "Late", prompt="c")], {}, NONE)
@@ -238,14 +225,6 @@ def test_an_agent_is_ranked_among_all_with_what_the_data_allow():
     nobody = fleet_view("d", counts, shared, {})
     assert nobody.rank is None
     assert nobody.conversation_share == 0.0
-
-
-def test_a_rank_far_down_is_in_the_list_too():
-    counts = {f"p{number:03}": (100, 100 - number // 3) for number in range(250)}
-    view = fleet_view("p249", counts, [], {})
-    assert len(view.ranking) == 101
-    assert view.ranking[-1].id == "p249"
-    assert view.rank_low > 100
 
 
 def test_failures_cost_what_the_owner_says_they_are_worth():
@@ -305,14 +284,3 @@ def test_the_trend_of_sentiment_has_welchs_interval():
     assert trend.trend_score_high + 0.1 == pytest.approx(0.067066070522, abs=1e-9)
     assert trend.trend_score_high + trend.trend_score_low == pytest.approx(-0.2)
     assert prompt_insights._sentiment(now, None).trend == "+0.00"
-
-
-def test_totals_of_the_rest_are_those_of_the_rest():
-    whole = totals(5, 3, sentiment=0.2, sentiment_sd=0.4)
-    part = totals(2, 1, sentiment=0.1, sentiment_sd=0.1)
-    rest = whole.less(part)
-    assert (rest.total, rest.judged, rest.task_completed, rest.scored) == (3, 3, 2, 3)
-    assert rest.sentiment == pytest.approx((5 * 0.2 - 2 * 0.1) / 3)
-    squares = (4 * 0.16 + 5 * 0.04) - (0.01 + 2 * 0.01)
-    assert rest.sentiment_sd == pytest.approx(((squares - 3 * rest.sentiment**2) / 2) ** 0.5)
-    assert whole.less(whole).sentiment is None

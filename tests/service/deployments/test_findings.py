@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from promptlift.service.deployments.findings import (
-    OTHER,
     JudgedPeriod,
     count_issues,
     judge,
@@ -46,14 +45,6 @@ def test_the_issues_are_all_failures_whatever_they_are_called():
         assert sum(row.after_fail for row in rows) == sum(not one.completed for one in after)
         assert len({row.issue for row in rows}) == len(rows) <= 11
         assert {(row.before_n, row.after_n) for row in rows} == {(len(before), len(after))}
-
-
-def test_a_judge_that_says_other_failures_itself_adds_up_too():
-    before = [*conversations(10, 5, issue=OTHER), *conversations(10, 5)]
-    assert [(row.issue, row.before_fail) for row in count_issues(before, [])] == [
-        ("No answer", 5),
-        (OTHER, 5),
-    ]
 
 
 def test_before_the_first_check_nothing_is_said():
@@ -128,13 +119,6 @@ def test_only_a_fix_that_was_verified_can_regress():
     never = judge(before, after)
     assert never.harmed
     assert never.status != "regressed"
-
-
-def test_the_reduction_is_always_a_number():
-    for failed_before, failed, percent in ((0, 0, 0.0), (0, 30, -5900.0), (30, 0, 100.0)):
-        finding = judge(conversations(60, failed_before), conversations(60, failed))
-        assert finding.reduction_percent == pytest.approx(percent)
-        assert judge([], conversations(60, failed)).reduction_percent == 0.0
 
 
 @pytest.mark.slow

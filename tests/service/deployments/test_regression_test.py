@@ -75,15 +75,6 @@ def test_scenarios_that_go_together_are_fewer_pairs_than_they_seem():
     assert document["verdict"] == "inconclusive"
 
 
-def test_too_few_pairs_prove_nothing():
-    scenario_of, ended = outcomes([(True, True)] * 10 + [(True, False), (False, True)] * 5)
-    summary = summarize(NAMES, scenario_of, ended)
-    assert not summary.test.passed
-    assert summary.test.to_wire()["verdict"] == "inconclusive"
-    assert summary.test.to_wire()["summary"]["total"] == 2
-    assert "did not exclude a drop of 10 points" in summary.reason
-
-
 def test_a_lost_conversation_takes_its_pair_away():
     scenario_of, ended = outcomes([(True, True)] * 170 + [(None, True), (True, None), (None, None)])
     document = summarize(NAMES, scenario_of, ended[:-1]).test.to_wire()
@@ -99,12 +90,3 @@ def test_a_test_that_ended_early_is_never_passed():
     nothing = summarize(NAMES, scenario_of, [], stopped="The model is gone")
     assert (nothing.test.passed, nothing.reason) == (False, "The model is gone")
     assert nothing.test.to_wire()["summary"] == {"total": 0, "passed": 0, "regressed": 0}
-
-
-def test_scenarios_of_one_name_are_told_apart():
-    scenario_of, ended = outcomes([(True, False)] * 15 + [(True, True)] * 15)
-    document = summarize(["Same", "Same"], scenario_of, ended).test.to_wire()
-    assert [(one["name"], one["n"], one["passed"]) for one in document["scenarios"]] == [
-        ("Same", 15, False),
-        ("Same", 15, True),
-    ]

@@ -49,17 +49,6 @@ def test_words_that_were_excluded_after_the_conversations_are_not_in_the_event(w
     assert counted(world) == [("No answer", 40, 0), ("Other failures", 40, 24)]
 
 
-def test_titles_that_mean_the_same_are_one_issue(world):
-    world.log(120, failed=48, at=world.started, issue="Refund was refused")
-    world.log(80, failed=30, at=world.started + 1_000, issue="The agent refuses a refund")
-    live = world.optimization()
-    world.apply(live)
-    world.log(60, failed=24, at=later(), issue="Refused refunds")
-    look(world)
-    assert world.deployment(live)["verification"] == "not_fixed"
-    assert counted(world) == [("Refund was refused", 78, 24)]
-
-
 def test_titles_that_the_model_joined_are_one_issue_of_the_watch_too(world, live):
     names = {"No answer": "Questions stay open", "The question was left unanswered": "Questions stay open"}
     with world.database.write() as connection:
@@ -104,10 +93,3 @@ def test_a_text_that_was_rolled_back_and_a_person_restores_is_watched_again(worl
     restore(world, 1)
     assert world.deployment(auto)["state"] == "rolled_back"
     assert look(world) == 0
-
-
-def test_of_two_texts_of_an_optimization_the_live_one_is_shown(world, live):
-    world.apply(live, 2)
-    restore(world, 2)
-    assert world.deployment(live)["variantId"] == world.variant(live, 1)
-    assert world.states(live) == ["live", "rolled_back"]

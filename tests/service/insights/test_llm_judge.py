@@ -71,32 +71,6 @@ def test_a_judgement_has_all_fields(talk):
     assert found.tokens == 15
 
 
-def test_the_owner_s_wishes_are_told(talk):
-    stub, client = talk([said()])
-    LlmJudge(client, client.settings.model).judge(TALK, objective='Sell "shoes"', exclusions="salaries")
-    system = stub.asked[0].body["messages"][0]["content"]
-    assert '"Sell \\"shoes\\""' in system
-    assert '"salaries"' in system
-
-
-def test_excluded_data_are_taken_out_of_the_answer_too(talk):
-    _, client = talk(
-        [
-            said(
-                summary="Ann (ann@example.com) spoke of salaries.",
-                topics=["salaries", "shoes"],
-                issues=["Salary told"],
-            )
-        ]
-    )
-    found = LlmJudge(client, client.settings.model).judge(
-        TALK, exclusions="e-mail addresses, salaries, salary"
-    )
-    assert found.summary == "Ann ([excluded]) spoke of [excluded]."
-    assert found.topics == ("shoes",)
-    assert found.issues == ()
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "value"),
     [
@@ -242,17 +216,6 @@ def test_a_conversation_that_the_model_cannot_take_fails(talk):
         judge.judge(TALK)
     with pytest.raises(JudgeFailed, match="nothing to judge"):
         judge.judge(Transcript(messages=[Message(role="user", content="")]))
-
-
-def test_a_long_message_is_cut_in_the_middle():
-    text = f"START {'x' * 100_000} FINISH"
-    (line,) = transcript_lines(
-        Transcript(messages=[Message(role="user", content=text)]), budget_chars=BUDGET_CHARS
-    )
-    shown = json.loads(line)["content"]
-    assert shown.startswith("START x")
-    assert shown.endswith("x FINISH")
-    assert re.search(r"\[\d+ characters left out\]", shown)
 
 
 def test_a_long_conversation_loses_its_middle():

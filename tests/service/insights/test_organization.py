@@ -77,14 +77,3 @@ def test_a_finding_concerns_what_the_owner_cares_about(title, concern):
         insight_requirements="When do customers ask for refunds",
     )
     assert what_matters_first([title], str, organization) == [(title, concern)]
-
-
-def test_of_findings_that_share_words_with_a_wish_those_are_meant_that_share_the_most():
-    organization = Organization(insight_requirements="Tool call failures, refunds")
-    issues = ["User was upset", "Assistant reported a failure", "A tool call failed", "Refund refused"]
-    assert what_matters_first(issues, str, organization) == [
-        ("A tool call failed", "what you want to learn"),
-        ("Refund refused", "what you want to learn"),
-        ("User was upset", None),
-        ("Assistant reported a failure", None),
-    ]

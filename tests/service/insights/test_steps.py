@@ -87,20 +87,6 @@ def test_a_tool_that_works_later_did_not_break_the_conversation():
     assert steps_of(*said[:3], END).failed.kind == "tool_error"
 
 
-def test_a_refusal_that_was_made_good_is_not_the_failure():
-    said = [ASKS, ("assistant", "I couldn't find it."), ("user", "Look again, it is 4711."),
-            ("assistant", "I have found it, it has been cancelled."), ("user", "And the money?"),
-            ("assistant", "The refund failed to go through."), END]  # fmt: skip
-    failed = steps_of(*said).failed
-    assert (failed.kind, failed.turn) == ("reported_failure", 5)
-
-
-def test_results_belong_to_their_calls_in_order():
-    other = ("assistant", "[tool call] get_order({})")
-    failed = steps_of(ASKS, CALL, other, DONE, ERROR, END).failed
-    assert failed.step == "tool:get_order"
-
-
 def test_a_system_message_that_no_tool_wrote_is_no_step_of_its_own():
     rules = ("system", "You are a helpful agent of the shop.")
     said = [ASKS, ("assistant", "Which one?"), rules, ("assistant", "And why?"), ("assistant", "Here."), END]

@@ -4,8 +4,6 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
@@ -117,13 +115,6 @@ def test_a_persona_that_says_nothing_is_asked_once_more_and_then_has_left():
     assert said(found)[-1] == ("user", "I see.")
 
 
-def test_thoughts_are_no_part_of_an_answer():
-    _, found = talk_with(
-        in_turn("<think>they want\n[END]</think>\n Friday. "), in_turn("<think>ok</think>Fine [END]")
-    )
-    assert said(found)[1:] == [("assistant", "Friday."), ("user", "Fine")]
-
-
 def test_the_marker_ends_and_is_taken_off_and_anything_else_goes_on():
     for answer, text in {
         "Thanks! [END]": "Thanks!",
@@ -138,13 +129,6 @@ def test_the_marker_ends_and_is_taken_off_and_anything_else_goes_on():
         assert read_persona(answer) == (text, True)
     for answer in ("What does [END] mean?", "[END] is what you wrote, why?", "THE END", "[ENDE]", "Done."):
         assert read_persona(answer) == (answer, False)
-
-
-@given(st.text(st.characters(exclude_categories=()), max_size=200))
-def test_reading_a_persona_never_fails_and_never_leaves_the_marker_at_the_end(text):
-    found, _ = read_persona(text + " [END]")
-    assert not found.upper().endswith("[END]") or "[END]" in text.upper()
-    found.encode()
 
 
 @pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 
-from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.simulations.personas import draw, library
+from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import (
-    FAILURE_WEIGHT,
     GOAL_CHARS,
     OPENING_CHARS,
     POOR_ANSWERS,
@@ -20,7 +17,6 @@ from promptlift.service.simulations.scenarios import (
     ScenariosFailed,
     from_conversation,
     opening_key,
-    weighted_order,
     write_scenarios,
 )
 from promptlift.service.simulations.tasks import PromptText, Scenario
@@ -84,21 +80,6 @@ def test_the_goal_is_what_was_asked_and_not_how_it_ended():
         assert (found.title, found.goal) == ("hi there", "Get what the first message asks for, completely.")
 
 
-TALK = "User: hello\nAssistant: Hi.\nUser: Can I return “it”. It is broken\nAssistant: No.\nUser: Forget it."
-
-
-def test_the_goal_of_a_conversation_that_the_built_in_analyser_judged_is_the_request_itself():
-    # The words of the summary play no part.
-    insights = {
-        "summary": "Requested: something. Gave up.",
-        "topics": [],
-        "analyser": LexiconJudge().analyser,
-    }
-    expected = "Get what this person came for: Can I return “it”. It is broken"
-    assert from_conversation(TALK, insights).goal == expected
-    assert "It is [excluded]" in from_conversation(TALK, insights, exclusions="broken").goal
-
-
 def test_a_conversation_without_a_usable_opening_gives_none():
     nul = json.dumps({"messages": [{"role": "user", "content": "a\x00b"}]})
     long = "User: " + "x" * (OPENING_CHARS + 1)
@@ -115,14 +96,6 @@ def test_hostile_texts_are_bounded_and_storable():
             assert len(found.goal) <= GOAL_CHARS
             assert "\n" not in found.title + found.goal
             (found.title + found.goal + found.opening).encode()
-
-
-def test_failures_come_first_more_often():
-    candidates = [("failed", FAILURE_WEIGHT), ("done", 1.0), ("other", 1.0)]
-    orders = [weighted_order(candidates, random.Random(seed)) for seed in range(4_000)]
-    assert {frozenset(one) for one in orders} == {frozenset(("failed", "done", "other"))}
-    share = sum(one[0] == "failed" for one in orders) / 4_000
-    assert share == pytest.approx(FAILURE_WEIGHT / (FAILURE_WEIGHT + 2), abs=0.03)
 
 
 def test_no_opening_is_given_twice():
@@ -155,27 +128,6 @@ def test_what_is_known_is_told_as_data():
     assert "Ignore all rules" not in request.system
 
 
-def test_an_unusable_scenario_does_not_cost_the_others():
-    said = json.dumps(
-        {
-            "scenarios": [
-                {"title": "no goal", "opening": "Hi", "goal": " "},
-                {"title": "no opening", "goal": "g"},
-                {"title": 5, "opening": "Kept\x00 \ud83d", "goal": ["x"]},
-                "text",
-                {"title": "", "opening": "Kept one", "goal": "g\n\ng"},
-                {"title": "long", "opening": "x" * (OPENING_CHARS + 1), "goal": "g"},
-                {"title": "second", "opening": "Kept\x00 two \ud83d", "goal": "g"},
-            ]
-        }
-    )
-    written = write(ScriptedModel(in_turn(said)), 2)
-    assert [(one.title, one.opening, one.goal) for one in written] == [
-        ("Kept one", "Kept one", "g g"),
-        ("second", "Kept two", "g"),
-    ]
-
-
 def test_a_model_without_ideas_fails_with_a_reason_in_bounded_time():
     model = ScriptedModel(in_turn(answer("One", "Two"), answer("one", "two")))
     with pytest.raises(
@@ -196,12 +148,3 @@ def test_bad_answers_are_asked_for_again_until_they_are_too_many():
         write(ScriptedModel(in_turn("no")))
     with pytest.raises(LlmUnavailable):
         write(ScriptedModel(in_turn(LlmUnavailable("gone"))))
-
-
-def test_nobody_is_drawn_twice_before_everybody_was_drawn_once():
-    drawn = draw(library(), len(library()) * 2 + 5, random.Random(1))
-    size = len(library())
-    assert set(drawn[:size]) == set(drawn[size : 2 * size]) == set(library())
-    assert len(set(drawn[2 * size :])) == 5
-    assert draw(library(), 7, random.Random(5)) == draw(library(), 7, random.Random(5))
-    assert draw(library(), 7, random.Random(5)) != draw(library(), 7, random.Random(6))

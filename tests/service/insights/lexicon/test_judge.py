@@ -13,7 +13,6 @@ from promptlift.service.insights.lexicon.judge import (
     SUMMARY_CHARS,
     LexiconJudge,
     read_conversation,
-    request_of,
 )
 from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
 
@@ -82,85 +81,6 @@ def test_what_is_denied_is_no_sign():
     assert read_conversation(talk_of("Hi", "Hello", "That is not perfect", "Hm")).signals.solved is None
 
 
-@pytest.mark.parametrize(("first", "asked"), [("Hello, dear team!", 1), ("Where is my parcel?", 0)])
-def test_a_greeting_is_not_what_was_asked_for(first, asked):
-    said = (first, "Yes?", "I want my money back")
-    assert request_of(read_turns(talk_of(*said))) == said[2 * asked]
-
-
-def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
-    request = "It broke at the handle, the worst damage, terrible, and I am sad about the loss."
-    calm = talk_of(request, "A new one leaves today.", "Great, thank you!", "Bye")
-    assert "User was upset" not in evidence(calm)
-    angry = talk_of(
-        request,
-        "No.",
-        "That is a bad and awful answer.",
-        "No.",
-        "This is the most horrible, terrible, disgusting service!",
-    )
-    assert evidence(angry)["User was upset"].startswith("This is the most horrible")
-    # Where nothing else is said, the request is all there is.
-    assert "User was upset" in evidence(talk_of("This is the worst, a terrible and horrible shop.", "Sorry."))
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "My network is terrible and bad, there is no signal, it fails and I lost every call.",
-        "I lost my bag, the damage is terrible and the handle is broken.",
-        "I am not upset, but the bad line failed and the call was lost, terrible.",
-    ],
-)
-def test_what_is_bad_or_sad_is_not_quoted_as_anger(said):
-    assert "User was upset" not in evidence(talk_of("Hello there", "How can I help?", said, "I see."))
-
-
-def test_a_long_message_is_quoted_around_what_it_shows_and_cut_at_words():
-    filler = "and then the courier came to the wrong door again "
-    said = f"{filler * 8}I don\u2019t care, this is a waste of my day, a waste of time! {filler * 8}".strip()
-    quote = evidence(talk_of("Hello there", "Hello", said, "Sorry"))["User gave up"]
-    assert "waste of time" in quote
-    assert len(quote) <= 200
-    inner = quote.removeprefix("… ").removesuffix(" …")
-    assert f" {inner} " in said
-
-
-PAIRS = {
-    "an unanswered question is worse than an answered one": (
-        talk_of("How do I reset it?", "Hold the button.", "And where is the button?"),
-        talk_of("How do I reset it?", "Hold the button.", "And where is the button?", "On the back."),
-    ),
-    "a hand-over is worse than an answer": (
-        talk_of("Please change my seat.", "I am transferring you to a colleague."),
-        talk_of("Please change my seat.", "Your seat has been changed."),
-    ),
-    "a failure is worse than a success": (
-        talk_of("Book it.", "Something went wrong and the booking failed to go through."),
-        talk_of("Book it.", "Your table is booked."),
-    ),
-    "no thanks is worse than thanks": (
-        talk_of("Where is it?", "In the box.", "Hm.", "Yes."),
-        talk_of("Where is it?", "In the box.", "Thanks.", "Yes."),
-    ),
-    "still broken is worse than works now": (
-        talk_of("It crashes.", "Restart it.", "It still doesn't work", "Try again."),
-        talk_of("It crashes.", "Restart it.", "It works now", "Good."),
-    ),
-    "a curly apostrophe changes nothing": (
-        talk_of("It crashes.", "Restart it.", "It still doesn\u2019t work", "Try again."),
-        talk_of("It crashes.", "Restart it.", "It works now", "Good."),
-    ),
-    "nobody answered": (talk_of("Hello?"), talk_of("Hello?", "Hello.")),
-}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_completion_is_ordered(name):
-    worse, better = (read_conversation(transcript).completion_score for transcript in PAIRS[name])
-    assert worse < better
-
-
 def test_a_problem_in_the_request_is_no_verdict():
     found = read_conversation(talk_of("My printer is not working.", "Switch it on.", "Thanks!"))
     assert found.signals.not_solved is None
@@ -211,12 +131,6 @@ def test_an_error_of_a_tool_counts_against_completion_and_more_when_it_is_the_la
     assert fine.completion_score >= 0.5 > broken.completion_score
     assert (repaired.signals.last_tool_error, fine.signals.tool_error) == (None, None)
     assert broken.signals.last_tool_error == "[tool result] Error: not allowed"
-
-
-def test_a_system_prompt_about_errors_is_no_error_of_a_tool():
-    prompt = Message(role="system", content="You help. On an error say so.")
-    found = read_conversation(Transcript(messages=[prompt, *SOLVED.messages]))
-    assert (found.signals.tool_error, found.signals.last_tool_error) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -297,12 +211,3 @@ def test_the_work_is_bounded(name):
     # Some 20 ms are usual; work that grows with the square would run into the suite's time limit.
     found = JUDGE.judge(transcript, exclusions="emails, phone numbers, account numbers, a a a, x")
     assert len(found.summary) <= SUMMARY_CHARS
-
-
-def test_the_start_and_the_end_of_a_long_message_are_read():
-    text = f"I want a refund. {'blah ' * 20_000} Thanks, that works."
-    found = read_conversation(Transcript(messages=[Message(role="user", content=text)]))
-    assert found.signals.thanks is not None
-    assert "refund" in found.turns[0].words
-    turns = read_turns(talk_of("I want a refund", *["hm"] * 498, "Thanks"))
-    assert (turns[0].text, turns[-1].text) == ("I want a refund", "Thanks")
