@@ -169,14 +169,3 @@ def test_align(wire, client):
         ).kind
         == "alignment"
     )
-
-
-def test_without_a_model_the_error_says_what_to_set(new_account):
-    wire = new_account()
-    judge = make(wire)["id"]
-    wire.log(wire.add_prompt())
-    answer = wire.ask("POST", f"/judges/{judge}/backfill")
-    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
-    assert "PROMPTLIFT_LLM_BASE_URL" in answer.error["message"]
-    plan = wire.ask("POST", f"/judges/{judge}/plan")
-    assert (plan.body["conversations"], plan.body["model"]) == (1, None)

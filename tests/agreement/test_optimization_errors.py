@@ -14,30 +14,6 @@ def prompt_id(wire):
     return wire.add_prompt()
 
 
-def test_each_field_of_a_trigger_is_told_by_its_path(wire, client, prompt_id):
-    for fields, details in (
-        ({"mode": "fast"}, {"mode": "must be one of exploratory, validation"}),
-        ({"variantCount": 6}, {"variantCount": "must be at most 5"}),
-        ({"intent": {"targetImprovements": [1]}}, {"intent.targetImprovements[0]": "must be a string"}),
-        ({"personaIds": [""]}, {"personaIds[0]": "must not be blank"}),
-        ({"personaIds": []}, {"personaIds": "must not be empty; leave it out to draw from all personas"}),
-        ({"personaIds": ["nobody"]}, {"personaIds[0]": "no such persona"}),
-        (
-            {"mode": 1, "variantCount": 2.5, "seed": None, "personaIds": [None]},
-            {
-                "mode": "must be one of exploratory, validation",
-                "variantCount": "must be a whole number",
-                "personaIds[0]": "must be a string",
-            },
-        ),
-    ):
-        answer = wire.ask("POST", "/optimizations", {wire.scheme.link: prompt_id, **fields})
-        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
-        assert answer.error["details"] == details
-        assert wire.get("/optimizations")["pagination"]["total"] == 0
-        assert wire.get("/usage")["optimizations"]["used"] == 0
-
-
 def test_a_variant_of_another_optimization_is_refused(won, connect):
     wire = won.wire
     make_tiny(wire)

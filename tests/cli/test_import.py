@@ -76,32 +76,6 @@ def test_a_table_of_several_prompts_goes_to_the_same_prompts_in_any_parts(
     assert prompt_of(lift, name).empty
 
 
-def test_files_that_belong_together_are_read_together(run_command, lift, tmp_path):
-    """The requests of a batch and its answers, in any order; the second file adds nothing of its own and is no failure."""
-    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where is it?"}]}
-    answer = {
-        "object": "chat.completion",
-        "choices": [{"message": {"role": "assistant", "content": "Here."}}],
-    }
-    files = {
-        "in.jsonl": {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": asked},
-        "out.jsonl": {"custom_id": "a", "response": {"status_code": 200, "body": answer}, "error": None},
-    }
-    for name, record in files.items():
-        (tmp_path / name).write_text(json.dumps(record), encoding="utf-8")
-    for order in (("in.jsonl", "out.jsonl"), ("out.jsonl", "in.jsonl")):
-        code, said = run_command(
-            "import", *(tmp_path / name for name in order), "--prompt", "Import pairs", "--no-wait"
-        )
-        assert code == 0, said
-        assert f"{order[0]}: openai-batch, 1 conversation, 1 model call; logged" in said
-        assert (
-            f"{order[1]}: openai-batch, 0 conversations\n  Its records are read together with those of"
-            in said
-        )
-    assert list(lift.messages("Import pairs")["content"]) == ["Where is it?", "Here."]
-
-
 def test_the_text_of_a_prompt_comes_from_a_file(run_command, lift, tmp_path):
     text = tmp_path / "prompt.txt"
     text.write_bytes(b"\xef\xbb\xbfYou help. \r\n")
@@ -120,22 +94,6 @@ def test_the_text_of_a_prompt_comes_from_a_file(run_command, lift, tmp_path):
         text.write_bytes(raw)
         code, said = run_command("import", "--prompt", "Never", "--text", text)
         assert (code, words in said) == (1, True)
-
-
-def test_columns_and_roles_of_a_table_are_named_by_the_user(run_command, lift, tmp_path):
-    table = tmp_path / "chats.csv"
-    table.write_text("case,author_kind,said\n1,Guest,Where is it?\n1,Shop,On its way.\n", encoding="utf-8")
-    code, said = run_command("import", table, "--prompt", "Table", "--dry-run")
-    assert (code, "--column role=" in said) == (1, True)
-    named = ("--column", "role=author_kind", "--column", "text=said", "--column", "conversation=case")
-    assert '--role "Guest=user"' in run_command("import", table, "--prompt", "Table", "--dry-run", *named)[1]
-    meant = ("--role", "Guest=user", "--role", "Shop=assistant")
-    code, said = run_command("import", table, "--prompt", "Table", "--no-wait", *named, *meant)
-    assert code == 0, said
-    content = lift.conversations("Table", content=True)["content"].iloc[0]
-    assert [message["role"] for message in json.loads(content)["messages"]] == ["user", "assistant"]
-    _, said = run_command("import", table, "--prompt", "Table", "--role", "Guest=boss")
-    assert "give user, assistant, system or tool" in said
 
 
 def test_a_bad_line_is_reported_and_the_rest_is_imported(run_command, lift, tmp_path):
@@ -186,31 +144,3 @@ def test_without_a_service_the_embedded_one_takes_it_and_two_at_once_are_refused
     assert code == 0, said
     with promptlift.local(tmp_path, progress=False) as lift:
         assert len(lift.conversations()) == CONVERSATIONS
-
-
-def test_the_export_of_the_next_week_updates_what_has_grown(run_command, lift, tmp_path):
-    week_1 = write_export(tmp_path / "week-1.jsonl", ("a", "Where is it?"), ("b", "Hello"))
-    week_2 = write_export(
-        tmp_path / "week-2.jsonl", ("a", "Where is it?", "It is late."), ("b", "Hello"), ("c", "New")
-    )
-    _, said = run_command("import", week_1, "--prompt", "Import grown", "--no-wait")
-    assert "; logged 2, already there 0\n" in said
-    # Both, as a glob gives them: the older file changes nothing.
-    code, said = run_command("import", week_2, week_1, "--prompt", "Import grown", "--no-wait")
-    assert code == 0, said
-    assert "; logged 1, updated 1, already there 1\n" in said
-    assert "; logged 0, already there 2\n" in said
-    table = lift.conversations("Import grown", content=True)
-    assert sorted(table["source_id"]) == ["a", "b", "c"]
-    assert "It is late." in table.set_index("source_id").loc["a", "content"]
-
-
-def test_a_quota_that_is_used_up_is_reported(start_service, tmp_path, monkeypatch, run):
-    service = start_service("free")
-    rows = ((f"s{number}", f"Question {number}") for number in range(505))
-    export = write_export(tmp_path / "many.jsonl", *rows)
-    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
-    code, said = run("import", export, "--prompt", "Over", "--base-url", service.base_url, "--no-wait")
-    assert code == 1
-    assert "logged 500" in said
-    assert "not sent: 5; stopped early: The plan's limit of conversations per month is reached" in said

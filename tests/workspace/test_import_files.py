@@ -242,13 +242,6 @@ def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):
         id_of(lift, name)
 
 
-def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
-    before = len(lift.prompts())
-    with pytest.raises(NotFound, match="There is no prompt 'prm_0123456789abcdef01234567'"):
-        imported([talk()], prompt="prm_0123456789abcdef01234567")
-    assert len(lift.prompts()) == before
-
-
 def test_a_new_prompt_with_nearly_the_name_of_another_says_so(imported, lift, name):
     made = lift.client.prompts.create(name=f"{name} assistant", content="c", llm_model="gpt-4o-mini")
     said = imported([talk(FIRST)], prompt=f"{name} asistant")
@@ -263,13 +256,3 @@ def test_a_file_that_cannot_be_read_makes_no_prompt(imported, lift, name, tmp_pa
     assert result.lines[-1] == "The files contain no conversations that could be logged."
     with pytest.raises(NotFound):
         id_of(lift, name)
-
-
-def test_the_result_has_what_the_lines_say(lift, name, tmp_path):
-    (tmp_path / "a.jsonl").write_text(json.dumps({**talk(FIRST), "seed": 1}), encoding="utf-8")
-    result = lift.import_files(tmp_path / "a.jsonl", prompt=name)
-    (one,) = result.files
-    assert (one.reading.format, one.conversations, one.logged.logged) == ("openai", 1, 1)
-    assert one.reading.dropped == {"seed": 1}
-    assert result.prompts == {name: id_of(lift, name)}
-    assert (result.complete, repr(result)) == (True, "\n".join(result.lines))

@@ -7,7 +7,7 @@ import pytest
 
 import promptlift
 from promptlift import plots
-from promptlift.errors import ConfigError, IncompleteError, NotFound
+from promptlift.errors import ConfigError, NotFound
 from promptlift.workspace import MayBeIncomplete
 from support.foreign_optimizations import RESULTS, OptimizationService
 from support.foreign_service import KEY
@@ -49,30 +49,6 @@ def test_what_cannot_be_proven_is_a_warning_and_stands_on_the_table(service, lif
     told = frame.attrs["promptlift"]
     assert (told["complete"], told["rows"]) == (False, 15)
     assert "of one prompt or one status" in told["completeness"]
-
-
-def test_an_incomplete_read_carries_the_table(service, lift):
-    service.add(3)
-    service.fault = lambda _m, path, count: (
-        (lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "no"))
-        if path.startswith("/optimizations/") and count
-        else None
-    )
-    with pytest.raises(IncompleteError) as failed:
-        lift.optimizations()
-    assert isinstance(failed.value.fetched, pd.DataFrame)
-    assert failed.value.fetched.attrs["promptlift"]["complete"] is False
-
-
-def test_variants_of_one_optimization(service, lift):
-    service.add(1)
-    frame = lift.variants("o00001")
-    assert frame["variant_id"].tolist() == ["v0", "va", "vb"]
-    assert frame["uncertainty_source"].tolist() == ["none"] * 3
-    told = frame.attrs["promptlift"]
-    assert (told["status"], told["confidence"], told["requests"]) == ("completed", 0.92, 2)
-    assert told["filters"] == {"optimization_id": "o00001"}
-    assert told["task_completion_given_as"] == "percent"
 
 
 def test_variants_of_a_prompt_leave_out_what_has_none_yet(service, lift):

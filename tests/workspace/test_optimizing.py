@@ -16,7 +16,6 @@ from promptlift.client.transport import Clock
 from promptlift.errors import (
     ConfigError,
     ConnectionFailed,
-    InvalidApiKey,
     InvalidState,
     PromptliftError,
     ServerError,
@@ -149,16 +148,6 @@ def test_a_network_that_stays_away_ends_the_wait_and_says_how_to_go_on(service, 
     ):
         lift.optimize("p1")
     assert 600 <= clock.skipped < 700
-
-
-def test_a_key_that_is_revoked_meanwhile_ends_the_wait(service, lift):
-    service.fault = lambda method, *_: (
-        (lambda handler: service.error(handler, 401, "INVALID_API_KEY", "revoked"))
-        if method == "GET"
-        else None
-    )
-    with pytest.raises(InvalidApiKey):
-        lift.optimize("p1")
 
 
 def test_a_time_limit_ends_the_wait_not_the_optimization(service, lift, clock):
