@@ -28,6 +28,7 @@ def joined(parts):
         parts[-1].dropped,
         parts[-1].notes,
         model_calls=parts[-1].model_calls,
+        undated=parts[-1].undated,
         prompts_of_file=parts[-1].prompts_of_file,
     )
     for part in parts:

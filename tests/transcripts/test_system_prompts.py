@@ -47,7 +47,7 @@ RECORDS = [
 def test_the_system_prompt_is_found_as_it_stands(written):
     for record in RECORDS:
         reading = transcripts.read(written("a.jsonl", [record]))
-        assert reading.problems == []
+        assert (reading.problems, "system" in reading.dropped) == ([], False)
         assert [(one.text, one.conversations) for one in reading.system_prompts] == [(PROMPT, 1)]
 
 

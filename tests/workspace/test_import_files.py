@@ -107,6 +107,12 @@ def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
         imported([generation(1, "a"), generation(2, "b")], text="You help.")
 
 
+def test_conversations_without_a_time_are_counted(imported):
+    note = "Conversations without a time, dated by their import: 2."
+    assert note in imported([talk(), talk(), talk(at=OCTOBER)])
+    assert "dated by their import" not in imported([talk(at=OCTOBER)])
+
+
 def test_conversations_without_one_are_counted(imported, lift, name):
     said = imported([talk(), talk()], [talk(FIRST)])
     assert texts(lift, name)[0][1] == FIRST

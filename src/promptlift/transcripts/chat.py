@@ -161,24 +161,14 @@ def folded(
         if not isinstance(message, dict):
             raise Unreadable(f"{where} is not an object with role and content")
         detail = details.get(index) if details is not None else _own_details(message, collector, path)
-        pieces = list(_pieces(message, collector, path, where))
+        timestamp, model, tokens = detail or MessageDetails()
+        pieces = _pieces(message, collector, path, where)
         collector.drop_unknown(message, _READ, prefix=f"{path}.")
-        yield from _detailed(pieces, detail or MessageDetails(), own=details is None)
-
-
-def _detailed(
-    pieces: list[tuple[Kind, str]], detail: MessageDetails, *, own: bool
-) -> Iterator[ParsedMessage]:
-    for number, (kind, text) in enumerate(pieces):
-        role, mark = _ROLES_OF_TOOLS.get(kind, (cast("Role", kind), ""))
-        yield ParsedMessage(
-            role,
-            mark + text,
-            detail.timestamp,
-            detail.model if own or role == "assistant" else None,
-            # A reply's tokens are counted once, however many messages it becomes.
-            detail.tokens if number == 0 else None,
-        )
+        for kind, text in pieces:
+            role, mark = _ROLES_OF_TOOLS.get(kind, (cast("Role", kind), ""))
+            of_reply = details is None or role == "assistant"
+            yield ParsedMessage(role, mark + text, timestamp, model if of_reply else None, tokens)
+            tokens = None  # those of a reply are counted once, however many messages it becomes
 
 
 def _own_details(message: dict[str, Any], collector: Collector, path: str) -> MessageDetails:
@@ -194,13 +184,11 @@ def _own_details(message: dict[str, Any], collector: Collector, path: str) -> Me
     )
 
 
-def _pieces(
-    message: dict[str, Any], collector: Collector, path: str, where: str
-) -> Iterator[tuple[Kind, str]]:
+def _pieces(message: dict[str, Any], collector: Collector, path: str, where: str) -> list[tuple[Kind, str]]:
     role = next((message[k] for k in _ROLE_KEYS if message.get(k) is not None), None)
     kind = kind_of(role, where, collector.roles)
     key = next((k for k in _TEXT_KEYS if k in message), None)
-    calls = list(_calls(message, collector, path))
+    calls = _calls(message, collector, path)
     pieces = _content_pieces(kind, message[key] if key else None, collector, f"{path}.{key}", where)
     if kind == "call":
         pieces = [(kind, _call_of_text(text)) for kind, text in pieces]
@@ -214,15 +202,14 @@ def _pieces(
         raise Unreadable(f"{where} has no content")
     elif not pieces:
         collector.drop(f"{path} (without text)")
-    yield from pieces
-    for call in calls:
-        yield "call", call
+    return [*pieces, *(("call", call) for call in calls)]
 
 
-def _calls(message: dict[str, Any], collector: Collector, path: str) -> Iterator[str]:
+def _calls(message: dict[str, Any], collector: Collector, path: str) -> list[str]:
     calls = message.get("tool_calls") or []
     if isinstance(message.get("function_call"), dict):
         calls = [*calls, {"function": message["function_call"]}]
+    texts = []
     for call in calls:
         if not isinstance(call, dict):
             raise Unreadable(f"a tool call is not an object: {str(call)[:60]}")
@@ -230,7 +217,8 @@ def _calls(message: dict[str, Any], collector: Collector, path: str) -> Iterator
         arguments = next((function[k] for k in ("arguments", "args", "input") if k in function), None)
         if is_something(call.get("id")):
             collector.drop(f"{path}.tool_calls[].id")
-        yield call_text(function.get("name"), arguments)
+        texts.append(call_text(function.get("name"), arguments))
+    return texts
 
 
 def _call_of_text(text: str) -> str:

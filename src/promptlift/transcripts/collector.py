@@ -10,10 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.model import not_blank
-from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
+from promptlift.schema.transcript import CALL, RESULT, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
@@ -291,8 +293,7 @@ class Collector:
         tool_calls = count_tool_calls(conversation.messages) or usage.tool_calls
         source_id = scalar_text(conversation.source_id)
         file, line = self._place(conversation.line)
-        text = json.dumps([source_id, content], ensure_ascii=True).encode()
-        digest = hashlib.sha256(text).digest()
+        digest = hashlib.sha256(orjson.dumps([source_id, content])).digest()
         again = self._times_seen(digest)
         return ImportedConversation(
             content=content,
@@ -361,7 +362,9 @@ class Collector:
         parsed = conversation.messages
         _check_messages(parsed)
         timed = any(message.timestamp is not None for message in parsed)
-        if conversation.started_at is not None and not timed:
+        if not timed and conversation.started_at is None:
+            self._reading.undated += 1
+        elif not timed:
             parsed = [parsed[0]._replace(timestamp=conversation.started_at), *parsed[1:]]
             self.tally(
                 "Conversations that have a time but none in their messages, so the first message was given it: {}."
@@ -377,8 +380,10 @@ class Collector:
         ):
             if isinstance(name, str):
                 _bytes(name, "the conversation's id, title, model, company, prompt or key")
-        messages = [Message(**message._asdict()) for message in parsed]
-        content = dump_content(Transcript(messages=messages, metadata=metadata or None))
+        messages = [message._asdict() for message in parsed]
+        content = dump_content(
+            Transcript.model_validate({"messages": messages, "metadata": metadata or None})
+        )
         size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
             # Without the spaces between the fields it may fit.

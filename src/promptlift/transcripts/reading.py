@@ -119,6 +119,8 @@ class Reading:
         The same for each prompt named in the source, by name and version.
     model_calls
         Model calls from which the conversations were assembled; 0 if the source does not record calls.
+    undated
+        Number of conversations without a time.
     prompts_of_file
         For a part of a file: the prompts named in the whole file, if known before its end.
     """
@@ -131,6 +133,7 @@ class Reading:
     system_prompts: SystemPrompts = field(default_factory=SystemPrompts)
     texts_of: dict[tuple[str | None, str | None], SystemPrompts] = field(default_factory=dict)
     model_calls: int = 0
+    undated: int = 0
     prompts_of_file: frozenset[str | None] | None = None
 
     @property

@@ -401,6 +401,8 @@ def _columns(names: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> Colu
 
 def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
     """Return whether a help desk row is an internal note, or only an event such as an assignment or closing."""
+    if columns.of.keys().isdisjoint(("part", "public")):
+        return False
     part = columns.get(row, "part")
     if part is not None and ("note" in str(part) or not is_something(columns.get(row, "text"))):
         return True

@@ -65,12 +65,17 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
         used.add(start)
     amounts = {}
     for what, paths in _USAGE.items():
-        path = next((path for path in paths if amount(at(value, path)) is not None), "")
-        amounts[what] = amount(at(value, path))
-        used.add(path.partition(".")[0])
+        for path in paths:
+            found = amount(at(value, path))
+            if found is not None:
+                amounts[what] = found
+                used.add(path.partition(".")[0])
+                break
     conversation.usage.add_call(**amounts)
-    collector.drop_unknown(value, frozenset(used))
     conversation.system_prompt = _system_of(value)
+    if conversation.system_prompt is not None:
+        used.add("system")
+    collector.drop_unknown(value, frozenset(used))
     return conversation
 
 

@@ -73,6 +73,8 @@ class FileImport:
             lines.append(
                 f"  left out (in how many records): {', '.join(f'{name} ({count:,})' for name, count in counts)}"
             )
+        if reading.undated:
+            lines.append(f"  Conversations without a time, dated by their import: {reading.undated:,}.")
         lines += [f"  {note}" for note in reading.notes]
         if logged is not None:
             lines += [f"  not logged: {failure}" for failure in logged.failed]
