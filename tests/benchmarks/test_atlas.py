@@ -24,10 +24,12 @@ from support.topical import WEEKS, agreement, table_of, topical, weeks
 pytestmark = [needs_shared, pytest.mark.benchmark, pytest.mark.timeout(7200)]
 
 SERVICES, AGENTS = ("sgd-service", "uss-sgd"), ("tau2-airline", "tau2-retail", "taubench-airline")
-# Least V-measure and adjusted Rand index.
+# The topics of these conversations are not theirs: agents called the tool that the topic names in 23 %, others in 60 to 93 %.
+MISLABELLED = "toolorchestra-gpt-5"
+# Least V-measure and adjusted Rand index: the prototype's of EVIDENCE.md where it has the set, else what it has on these conversations.
 FLOORS = {
-    "one service": (0.95, 0.9), "sgd-service": (0.8, 0.6), "uss-sgd": (0.7, 0.5), "tau2-airline": (0.3, 0.15),
-    "tau2-retail": (0.15, 0.1), "taubench-airline": (0.2, 0.1), "all mixed": (0.7, 0.4),
+    "one service": (0.97, 0.9), "sgd-service": (0.84, 0.65), "uss-sgd": (0.79, 0.66), "tau2-airline": (0.4, 0.22),
+    "tau2-retail": (0.5, 0.38), "taubench-airline": (0.4, 0.22), "mixed": (0.83, 0.65), "all mixed": (0.76, 0.51),
 }  # fmt: skip
 DRAWS = 10
 SHUFFLES = 50
@@ -42,21 +44,25 @@ def conversations(name: str) -> pd.DataFrame:
     return table_of(
         contents, truth=[truth["topic"] for truth in truths], n_topics=[len(truth.get("topics") or []) for truth in truths],
         task_id=[str(record["metadata"].get("taskId", record["sourceId"])) for record in records],
+        run=[record["metadata"].get("run") for record in records],
         task_completed=pd.array([truth["taskCompleted"] for truth in truths], dtype="boolean"), basis="outcome",
     )  # fmt: skip
 
 
 @cache
 def labelled(name: str) -> pd.DataFrame:
-    if name == "one service":
-        table = conversations("sgd-service")
-        return table[table["n_topics"].eq(1)]
-    if name == "all mixed":
+    """Conversations whose topic is known; "mixed" has each task of an agent once, as the prototype's mixture had."""
+    if name == "mixed":
+        of_one = (conversations(one)[conversations(one)["run"].eq("gpt-4o")] for one in AGENTS[:2])
+        table = pd.concat([conversations("sgd-service"), *of_one], ignore_index=True)
+    elif name == "all mixed":
         table = pd.concat([conversations(one) for one in (*SERVICES, *AGENTS)], ignore_index=True)
-        table["conversation_id"] = table.index.astype("str")
     else:
-        table = conversations(name)
-    return table[table["truth"].notna()].reset_index(drop=True)
+        table = conversations("sgd-service" if name == "one service" else name)
+    if name == "one service":
+        table = table[table["n_topics"].eq(1)]
+    table = table[table["truth"].notna() & table["run"].ne(MISLABELLED)].reset_index(drop=True)
+    return table.assign(conversation_id=table.index.astype("str"))
 
 
 def by_lists(content: str) -> str:
@@ -75,7 +81,10 @@ def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
         from sklearn.cluster import HDBSCAN
     except ModuleNotFoundError:
         return found
-    return {**found, "HDBSCAN": HDBSCAN(min_cluster_size=max(5, len(table) // 100)).fit_predict(points)}
+    return {
+        **found,
+        "HDBSCAN": HDBSCAN(min_cluster_size=max(5, len(table) // 100), copy=True).fit_predict(points),
+    }
 
 
 @pytest.mark.filterwarnings("ignore:One of the clusters is empty")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # unspecified: chosen on the labelled sets of the study (tests/benchmarks/test_atlas.py), where neighbouring values are alike.
 _FIRST_TURNS: Final = 3
 _WEIGHT_OF_FIRST: Final = 3
-_WEIGHT_OF_TOOLS: Final = 0.5
+_WEIGHT_OF_TOOLS: Final = 0.7
 _DIMENSIONS: Final = 50
 _LARGEST_SHARE: Final = 0.5
 LAST_TURNS: Final = 6
