@@ -35,7 +35,7 @@ from promptlift.stats.differences import FEWEST, design_effect
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.stratified import stratified_difference
-from promptlift.words.figures import counted, figures, percent
+from promptlift.words.figures import counted, figures, of_p, percent
 from promptlift.words.names import name_in_words, one_line
 
 if TYPE_CHECKING:
@@ -132,10 +132,10 @@ def why(
     DataFrame
         One row per group, that with the most failures first: ``name``, ``n`` conversations, ``n_failed``, ``share`` of all
         failures with ``share_low`` and ``share_high`` (fractions, Wilson), ``difference_points`` by which it fails more often than
-        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the last turns that have
-        a word of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
+        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``turn`` (median of the last turns that have a word
+        of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
         failures cannot be told, ``name``, ``n``, ``share`` of all conversations, ``turn`` and the quotations of unusual endings.
-        ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows.
+        ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows, with its p-value by Holm.
 
     Raises
     ------
@@ -171,9 +171,8 @@ def why(
         table, facts["n_tests"] = _failing(endings, failed, topics, tasks, level)
         facts |= {"n_failed": int(failed.sum()), "task": task}
         facts["summary"] = _summary(table, facts)
-    table = with_provenance(table, conversations, "why", **facts)
-    table.attrs["promptlift"]["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
-    return table
+    facts["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
+    return with_provenance(table.drop(columns="p_holm", errors="ignore"), conversations, "why", **facts)
 
 
 def contrast(
@@ -318,5 +317,5 @@ def _sentence(row: Mapping[Any, Any], basis: str | None) -> str:
     )
     return (
         f"{name}: {share} of the failures ({low} to {high}); these conversations fail {points} points more often "
-        f"({ends[0]} to {ends[1]}) than others of the same topic{as_seen_by(basis)}."
+        f"({ends[0]} to {ends[1]}) than others of the same topic{as_seen_by(basis)}{of_p(row['p_holm'])}."
     )
