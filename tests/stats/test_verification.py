@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from promptlift.stats import Experiment, expected_lift
+from promptlift.stats.shrinkage import kept_share
 from support.experiments import chance, play
 
 
@@ -66,3 +71,25 @@ def test_pairs_lost_in_the_verification_are_a_warning_of_their_own():
     play(run, lambda cell, arm: None if cell.number % 3 == 0 else arm == 1)
     assert any(said.startswith("Verification: 20 of 60 pairs") for said in run.verdict().warnings)
     assert run.verdict().n_dropped == 0
+
+
+def test_what_expectations_were_worth_is_the_slope_through_0():
+    rng = np.random.default_rng(7)
+    inside, worlds = 0, 300
+    for _ in range(worlds):
+        expected = rng.uniform(3, 15, 8)
+        found = expected * 0.6 + rng.normal(0, 2, 8) + rng.normal(0, 3, 8)
+        kept = kept_share(list(zip(expected, found, [3.0] * 8, strict=True)))
+        inside += kept.low <= 0.6 <= kept.high
+    assert 0.92 < inside / worlds <= 1.0
+    same = kept_share([(10.0, 5.0, 1.0)] * 5)
+    assert (same.share, same.n) == (pytest.approx(0.5), 5)
+    # Never narrower than by the errors alone, however well the pairs agree.
+    assert same.high - same.share == pytest.approx(student.ppf(0.975, 4) * 1.0 / math.sqrt(5 * 10.0**2))
+    assert same.sentence == (
+        "Of 5 applied variants, production showed 50 % of the change that simulations let expect (38 to 62 %)."
+    )
+    assert kept_share([(10.0, 5.0, 1.0)] * 4) is None
+    assert kept_share([(0.0, 5.0, 1.0)] * 6) is None
+    with pytest.raises(ValueError, match="error"):
+        kept_share([(1.0, 1.0, 0.0)] * 5)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 PROMPT = SCHEMES["prompt"]
 # Of every variant, in percent, with its interval.
 EXPECTED = (12.0, 4.0, 20.0)
+EXPECTED_POINTS = 10.0
 ORIGINAL = "You help.\n"
 TEXTS = (ORIGINAL, "You help a lot.\r\n  ☎ \u202e{{name}} ", "You hardly help.")
 MANUAL = {"deploymentMode": "manual", "autoDeploy": {"enabled": False, "requireRegressionPass": True}}
@@ -135,6 +136,7 @@ class World:
         expected = dict(
             zip(("lift_expected", "lift_expected_low", "lift_expected_high"), EXPECTED, strict=True)
         )
+        expected["lift_points_expected"] = EXPECTED_POINTS
         measured = [Variant(id=one, number=number, **expected) for number, one in enumerate(ids) if number]
         with self.database.write() as connection:
             runs.add(

@@ -7,7 +7,7 @@ import pytest
 
 import promptlift
 from promptlift import stats
-from promptlift.errors import InvalidState, NotFound
+from promptlift.errors import ConfigError, InvalidState, NotFound
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +93,8 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     assert first["content"].tolist() == [PROMPT["content"]]
     with pytest.raises(InvalidState, match=r"was a rehearsal: .* all the same: rehearsal=True"):
         optimization.apply(variant["variant_id"])
+    with pytest.raises(ConfigError, match="No variant was applied yet"):
+        lift.calibration()
     applied = optimization.apply(variant["variant_id"], rehearsal=True)
     assert (applied.applied_variant_id, applied.changed) == (variant["variant_id"], True)
     assert lift.client.prompts.get(prompt.id).content == variant["content"]
@@ -107,3 +109,9 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     assert lift.client.prompts.get(prompt.id).content == PROMPT["content"]
     with pytest.raises(NotFound):
         lift.restore(prompt.id, "ver_999999999")
+    # A rehearsal promises nothing of a real prompt.
+    pairs = lift.calibration()
+    (row,) = pairs.to_dict("records")
+    assert (row["prompt_id"], row["variant_id"]) == (prompt.id, variant["variant_id"])
+    assert (row["predicted_basis"], row["source"]) == ("none", "before and after")
+    assert "0 are there" in pairs.attrs["promptlift"]["sentence"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +29,11 @@ from promptlift.analysis.versions import (
     read_outcomes,
     read_versions,
 )
-from promptlift.schema.basis import may_tell
+from promptlift.schema.basis import may_tell, weakest
 from promptlift.stats import analyse_pairs
+from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level
+from promptlift.stats.shrinkage import PAIRS_NEEDED, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +132,72 @@ def simulated_vs_production(
     if not may_tell(facts_of(result)["basis"]):
         blank(result, (*DIFFERENCE, "inside"))
     return result
+
+
+_CALIBRATED = ("predicted_expected", "predicted", *DIFFERENCE, "n_before", "n_after")
+_LIVE = dict(
+    zip(DIFFERENCE, ("difference_points", "difference_points_low", "difference_points_high"), strict=True)
+)
+
+
+def calibration(pairs: Any, *, live: Any = None) -> pd.DataFrame:
+    """Compare what simulations let expect of applied variants with what production shows, over several variants and prompts.
+
+    Parameters
+    ----------
+    pairs
+        A result of `simulated_vs_production`, or several, such as one for each prompt.
+    live
+        Versions that ran side by side on real users, as the ``table`` of ``lift.live`` gives them: their difference takes the
+        place of before and after, which users and their requests may have changed too.
+
+    Returns
+    -------
+    DataFrame
+        The rows of ``pairs``, for ``plots.simulated_vs_production`` too, with ``source``: ``"before and after"`` or ``"side by side"``. From five variants on whose change is
+        known, with at least ten conversations before and after, ``attrs["promptlift"]["kept"]`` has ``share``, ``low``, ``high``
+        and ``n``: the slope of the line through 0 of the production's change over the expected one (of
+        :func:`promptlift.stats.shrinkage.kept_share`), and ``sentence`` says it.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When there is no table, or the tables have intervals of several levels.
+    """
+    tables = [pairs] if isinstance(pairs, pd.DataFrame) else list(pairs)
+    for one in tables:
+        require(one, ["variant_id", *_CALIBRATED], hint="Make it with analysis.simulated_vs_production(…).")
+    facts = [facts_of(one) for one in tables]
+    if len({one["level"] for one in facts}) != 1:
+        raise ValueError("give at least one table, and all with intervals of the same level.")
+    level = facts[0]["level"]
+    table: pd.DataFrame = pd.concat(tables, ignore_index=True)
+    table["source"] = pd.Series("before and after", index=table.index, dtype="str")
+    enough = table[["n_before", "n_after"]].min(axis=1) >= FEWEST
+    if live is not None:
+        require(live, ["variant_id", *_LIVE.values()], hint="Read it with lift.live(id).table.")
+        found = collect(live, ["variant_id", *_LIVE.values()]).dropna().set_index("variant_id")
+        side_by_side = table["variant_id"].isin(found.index)
+        for name, source in _LIVE.items():
+            table[name] = table["variant_id"].map(found[source]).fillna(table[name])
+        table.loc[side_by_side, "source"] = "side by side"
+        enough |= side_by_side
+    expected = table["predicted_expected"].fillna(table["predicted"]).to_numpy(np.float64)
+    change, low, high = (table[name].to_numpy(np.float64) for name in DIFFERENCE)
+    error = (high - low) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
+    known = enough.to_numpy(bool) & ~np.isnan([expected, change, error]).any(axis=0)
+    kept = kept_share(np.column_stack([expected, change, error])[known].tolist(), level=level)
+    needed = f"Of {PAIRS_NEEDED} applied variants with known changes, {known.sum():,} are there: what simulations are worth is not known yet."
+    said = {"sentence": needed} if kept is None else {"sentence": kept.sentence, "kept": kept._asdict()}
+    whole = {
+        "basis": weakest(one["basis"] for one in facts),
+        "n_not_applied": sum(one["n_not_applied"] for one in facts),
+        "cuts_known": all(one["cuts_known"] for one in facts),
+    }
+    table.attrs["promptlift"] = facts[0] | whole | said
+    return table
 
 
 def _production(

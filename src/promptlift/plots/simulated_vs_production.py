@@ -143,4 +143,4 @@ def _notes(shown: pd.DataFrame, table: pd.DataFrame, facts: dict[str, Any]) -> l
         notes.append(f"Not applied: {omitted:,} variants.")
     if len(table) > len(shown):
         notes.append(f"Only the last {len(shown)} of {len(table)} applied variants are shown.")
-    return notes
+    return [*notes, facts.get("sentence")]

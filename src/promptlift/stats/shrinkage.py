@@ -10,6 +10,7 @@ import numpy as np
 
 from promptlift.stats.effect import lift_interval, lift_points
 from promptlift.stats.evidence import check_counts
+from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,8 @@ HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which took no part in the decision, relative to the shrunken lift of those that
 # did.
 VERIFIED_WEIGHT: Final = 0.7
+# Applied variants whose change in production is known, before they tell what expectations are worth.
+PAIRS_NEEDED: Final = 5
 
 
 class ExpectedPoints(NamedTuple):
@@ -183,3 +186,83 @@ def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None
     q = float(weights @ (effects - mean) ** 2)
     between = (q - (len(effects) - 1)) / (total - float((weights**2).sum()) / total)
     return math.sqrt(max(between, 0.0))
+
+
+class KeptShare(NamedTuple):
+    """The share of expected changes that was found in production, 1 if simulations promised neither too much nor too little.
+
+    Attributes
+    ----------
+    share, low, high
+        The slope of the found changes over the expected ones, and its interval.
+    n
+        Number of pairs.
+    """
+
+    share: float
+    low: float
+    high: float
+    n: int
+
+    @property
+    def sentence(self) -> str:
+        """What simulations were worth, in words."""
+        share, low, high = (f"{100.0 * one:.0f}".replace("-", "−") for one in self[:3])
+        return (
+            f"Of {self.n:,} applied variants, production showed {share} % of the change that simulations let expect ({low} to "
+            f"{high} %)."
+        )
+
+
+def kept_share(pairs: Sequence[tuple[float, float, float]], *, level: float = 0.95) -> KeptShare | None:
+    """Estimate how much of what simulations let expect production shows.
+
+    The line through the origin ``found = share * expected``, by a random-effects meta-regression: weights ``1 / (error² +
+    tau²)`` with DerSimonian and Laird's ``tau²`` between variants, and Knapp and Hartung's interval by the t distribution, never
+    narrower than by the errors alone.
+
+    Parameters
+    ----------
+    pairs
+        ``(expected, found, error)`` of every applied variant in percentage points; ``error`` is the standard error of ``found``.
+    level
+        Coverage of the interval.
+
+    Returns
+    -------
+    KeptShare or None
+        ``None`` for fewer than five pairs, or if nothing was expected of any.
+
+    Raises
+    ------
+    ValueError
+        If an error is not above 0.
+
+    References
+    ----------
+    G. Knapp and J. Hartung (2003), Improved tests for a random effects meta-regression with a single covariate. Statistics
+    in Medicine 22, 2693-2710.
+
+    Examples
+    --------
+    >>> found = kept_share([(10, 5, 3), (8, 5, 3), (12, 7, 4), (5, 2, 3), (9, 4, 3)])
+    >>> print(round(found.share, 2), round(found.low, 2), round(found.high, 2), found.n)
+    0.52 0.13 0.9 5
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415  (rates never need it)
+
+    x, y, errors = np.array(pairs, np.float64).reshape(-1, 3).T
+    if not np.all(errors > 0):
+        raise ValueError("every error must be above 0.")
+    if len(x) < PAIRS_NEEDED or not x.any():
+        return None
+    free = len(x) - 1
+    fixed = 1.0 / errors**2
+    slope = float(fixed @ (x * y) / (fixed @ x**2))
+    excess = float(fixed @ (y - slope * x) ** 2) - free
+    between = max(0.0, excess / float(fixed.sum() - (fixed**2 @ x**2) / (fixed @ x**2)))
+    weights = 1.0 / (errors**2 + between)
+    slope = float(weights @ (x * y) / (weights @ x**2))
+    scale = max(1.0, float(weights @ (y - slope * x) ** 2) / free)
+    half = float(stdtrit(free, 0.5 + check_level(level) / 2.0)) * math.sqrt(scale / float(weights @ x**2))
+    return KeptShare(slope, slope - half, slope + half, len(x))

@@ -13,7 +13,7 @@ from promptlift.workspace.explaining import Explaining
 from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.logging import Logging
-from promptlift.workspace.optimizing.optimizations import Optimizing
+from promptlift.workspace.optimizing.calibrating import Calibrating
 from promptlift.workspace.optimizing.planning import Planning
 from promptlift.workspace.prompts import Prompts
 from promptlift.workspace.reviews import Reviewing
@@ -74,6 +74,7 @@ def connect(
 
 
 class Workspace(
+    Calibrating,
     Comparing,
     Explaining,
     Planning,
@@ -82,7 +83,6 @@ class Workspace(
     EventRooms,
     Logging,
     Importing,
-    Optimizing,
     Benchmarking,
     Reviewing,
 ):

@@ -153,6 +153,21 @@ def watched(connection: Connection) -> Sequence[DeploymentRow]:
     )
 
 
+def applied(connection: Connection, account_id: str) -> Sequence[DeploymentRow]:
+    """Return the variants of an account that went live; neither originals nor those of a rehearsal."""
+    return Rows(connection).all(
+        select(DeploymentRow)
+        .join(OptimizationRow, OptimizationRow.id == DeploymentRow.optimization_id)
+        .where(
+            DeploymentRow.account_id == account_id,
+            DeploymentRow.state.in_(("live", "superseded", "rolled_back")),
+            DeploymentRow.verification.is_not(None),
+            OptimizationRow.rehearsal.is_(False),
+        )
+        .order_by(DeploymentRow.seq)
+    )
+
+
 def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span]:
     """Return the spans of time that a look compares: with the previous text, and with the live one.
 
