@@ -8,6 +8,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.cli.check import CANNOT_TELL, FAILS, TOO_FEW
+from promptlift.errors import ValidationError
 from promptlift.local import local, log_samples, wait_for_insights
 from support.command_line import invoke, promptlift_command
 
@@ -131,6 +132,19 @@ def test_a_failure_names_the_day_from_which_it_dates(versions):
         "FAILED Bot: 60% of 80 conversations completed their task (49% to 70%); surely below 80%: 12 of 40 since "
         "2026-09-20.\n"
     )
+
+
+def test_the_line_of_the_watch_is_set_and_removed_by_name(versions):
+    with local(versions, progress=False) as lift:
+        prompt_id = lift.update_prompt("Bot", alert_below=0.8).id
+        assert lift.client.prompts.get(prompt_id).alert_below == 0.8
+        with pytest.raises(ValidationError) as refused:
+            lift.update_prompt("Bot", alert_below=80)
+        assert "a rate below 1, such as 0.8, or 0 for none" in refused.value.details["alert_below"]
+        lift.update_prompt("Bot", alert_below=0)
+        assert lift.client.prompts.get(prompt_id).alert_below is None
+        made = lift.create_prompt("Watched", "Text.", llm_model="gpt-4o", alert_below=0.7)
+        assert lift.client.prompts.get(made.id).alert_below == 0.7
 
 
 def test_a_word_list_passes_and_fails_nothing(versions):

