@@ -312,7 +312,7 @@ def test_a_conversation_without_a_label_makes_a_census_a_draw_again(world):
 # Refusals
 
 
-AT_RANDOM = "Draw more at random; do not look for them."
+AT_RANDOM = "Draw at random; do not look for them."
 PICKED = (
     "labels that were picked by hand, by low confidence or by search show where the judge errs, not how often. "
     "Draw at random, with analysis.label_plan, or label the 1,900 others as well: labels of all conversations need no draw."
@@ -331,7 +331,7 @@ def refusal(table, labels):
 def test_labels_that_nobody_drew_at_random_are_refused(world):
     table, truth, _ = world
     plan = label(analysis.label_plan(table, n=100), truth)
-    none = " No labels: at least 10 of either outcome are needed."
+    none = " No labels: at least 20 are needed."
     for picked in (plan.drop(columns="chance"), plan.assign(chance=np.nan)):
         assert (
             refusal(table, picked)
@@ -356,13 +356,9 @@ def test_labels_of_unknown_chance_never_enter_beside_drawn_ones(world):
     assert found.attrs["promptlift"]["corrected"]["n_without_chance"] == 80
 
 
-def test_too_few_labels_of_one_outcome_and_those_of_another_question_are_refused(world):
-    table, truth, labels = world
-    ids = labels["conversation_id"]
-    yes, no = labels[truth[ids].to_numpy()].head(30), labels[~truth[ids].to_numpy()].head(7)
-    assert refusal(table, pd.concat([yes, no])) == (
-        f"Too few labels (30 completed and 7 not completed): 3 more of not completed are needed. {AT_RANDOM}"
-    )
+def test_too_few_labels_and_those_of_another_question_are_refused(world):
+    table, _, labels = world
+    assert refusal(table, labels.head(17)) == f"Too few labels (17): 3 more are needed. {AT_RANDOM}"
     polite = labels.assign(question="was polite")
     words = "The labels answer was polite, not task_completed: a rate is corrected only by labels of its own question."
     assert refusal(table, polite) == words

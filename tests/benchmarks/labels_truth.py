@@ -20,14 +20,14 @@ from promptlift.stats.intervals import mean_interval, wilson
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
 from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, estimate_of_pairs
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
-from promptlift.stats.labels import LabelledGroup, too_few_labels, too_few_of_two
+from promptlift.stats.labels import LabelledGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 DRAWS = 2_000
 JUDGED = 2_000
-SIZES = (30, 50, 100, 200, 400)
+SIZES = (20, 30, 60, 100, 200, 400)
 # How far coverage and the corrected number may be off.
 MOST_OFF, MOST_BIAS = 0.02, 0.01
 
@@ -60,48 +60,30 @@ TWO_JUDGES = (
 )
 
 
-class Coverage(NamedTuple):
-    """How often intervals hold the truth, and how far the number is from it on average; fractions."""
+@dataclass(frozen=True)
+class Row:
+    """What many draws of one world say, rates as fractions.
+
+    ``at95`` and ``at90`` are how often intervals hold the truth, ``bias`` is how far the number is from it on average.
+    """
 
     at95: float
     at90: float
     bias: float
+    raw_bias: float
+    higher: float
+    raw_higher: float
+    width: float
 
     @property
     def misses(self) -> bool:
         """Whether coverage is more than two points off, or the number one."""
         return max(abs(self.at95 - 0.95), abs(self.at90 - 0.90)) > MOST_OFF or abs(self.bias) > MOST_BIAS
 
-    def __str__(self) -> str:
-        return f"{self.at95:.1%} | {self.at90:.1%} | {100 * self.bias:+.1f}{' *' if self.misses else ''}"
 
-
-@dataclass(frozen=True)
-class Row:
-    """What many draws of one world say, rates as fractions.
-
-    ``every`` is of all draws, what the interval does with the refusal lifted; None where a number cannot be computed for each
-    draw. ``given`` and the rest are of the draws that are not refused, which are a selection: those whose labels happen to
-    have ten of either outcome.
-    """
-
-    answered: float
-    every: Coverage | None
-    given: Coverage
-    raw_bias: float
-    higher: float
-    raw_higher: float
-    width: float
-
-
-def row_of(found: Sequence[Sequence[float]], draws: int, *, refusable: bool = True) -> Row:
-    """Sum up draws, each of which says: refused, three of its coverage, and four others of `Row`."""
-    table = np.array(found, np.float64).reshape(-1, 8)
-    refused = table[:, 0] == 1.0
-    given = table[~refused, 1:]
-    mean = given.mean(axis=0) if len(given) else np.full(7, np.nan)
-    every = Coverage(*table[:, 1:4].mean(axis=0)) if refusable else None
-    return Row(len(given) / draws, every, Coverage(*mean[:3]), *mean[3:])
+def row_of(found: Sequence[Sequence[float]]) -> Row:
+    """Average what each draw says, in the order of the fields of `Row`."""
+    return Row(*np.array(found, np.float64).reshape(-1, 7).mean(axis=0))
 
 
 def group(rate: float, judge: Judge, n: int, judged: int, rng: np.random.Generator) -> LabelledGroup:
@@ -162,7 +144,6 @@ def one_rate(
         wide, narrow = (np.clip(estimate.interval(level), 0.0, 1.0) for level in (0.95, 0.90))
         found.append(
             (
-                bool(too_few_labels(sample)),
                 wide[0] <= rate <= wide[1],
                 narrow[0] <= rate <= narrow[1],
                 estimate.value - rate,
@@ -172,7 +153,7 @@ def one_rate(
                 (wide[1] - wide[0]) / float(high - low),
             )
         )
-    return row_of(found, draws)
+    return row_of(found)
 
 
 def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: int = 1) -> Row:
@@ -187,7 +168,6 @@ def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: i
             continue
         found.append(
             (
-                False,
                 wide.low <= rate <= wide.high,
                 narrow.low <= rate <= narrow.high,
                 wide.rate - rate,
@@ -197,7 +177,7 @@ def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: i
                 (wide.high - wide.low) / float(high - low),
             )
         )
-    return row_of(found, draws, refusable=False)
+    return row_of(found)
 
 
 def two_rates(
@@ -235,10 +215,10 @@ def two_rates(
         low, high = score_interval(round(rates[1] * n), n, round(rates[0] * n), n)
         if kind == "paired":
             within = variant.labels - control.labels
-            low, high = mean_interval(0.0, float(within.std(ddof=1)), n)
+            # Where no pair differs, as where one does.
+            low, high = mean_interval(0.0, max(float(within.std(ddof=1)), n**-0.5), n)
         found.append(
             (
-                kind != "pooled" and bool(too_few_of_two(variant, control)),
                 *(low_end <= truth <= high_end for low_end, high_end in ends),
                 value - truth,
                 variant.judged_rate - control.judged_rate - truth,
@@ -247,24 +227,22 @@ def two_rates(
                 (ends[0][1] - ends[0][0]) / float(high - low),
             )
         )
-    return row_of(found, draws, refusable=kind != "pooled")
+    return row_of(found)
 
 
-# True rates that leave at most some draws of so few labels without ten of either outcome.
-RATES = {30: (0.5,), 50: (0.4, 0.6), 100: (0.3, 0.5, 0.8), 200: (0.2, 0.8), 400: (0.2, 0.8)}
+RATES = (0.5, 0.7, 0.8, 0.9, 0.95)
 
 
 def rate_rows(draws: int, correct: Callable[..., Row] = one_rate, **how: object) -> Iterator[tuple[str, Row]]:
     for n in SIZES:
-        for rate in RATES[n]:
+        for rate in RATES:
             for judge in JUDGES:
                 yield f"{n} | {rate:g} | {judge}", correct(rate, judge, n, draws=draws, **how)
 
 
 def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
     for n in SIZES:
-        few = n < 100
-        for rates in ((0.5, 0.5), (0.45, 0.6) if few else (0.5, 0.7)):
+        for rates in ((0.5, 0.5), (0.5, 0.7), (0.8, 0.9)):
             for judges in TWO_JUDGES:
                 if kind == "pooled" and judges[0] != judges[1]:
                     continue
@@ -276,8 +254,8 @@ def drawn_rows(draws: int) -> Iterator[tuple[str, Row]]:
     """Differences in worlds that nobody chose: rates, judges and labels drawn at random, half of them with equal errors."""
     rng = np.random.default_rng(14)
     for world in range(40):
-        n = int(rng.choice((30, 40, 50, 75, 100)))
-        rates = tuple(rng.uniform(0.25, 0.75, 2).round(2))
+        n = int(rng.choice((20, 30, 40, 50, 75, 100)))
+        rates = tuple(rng.uniform(0.25, 0.95, 2).round(2))
         one, other = (Judge(*rng.uniform(0.6, 0.95, 2).round(2)) for _ in range(2))
         judges = (one, one) if world % 2 else (one, other)
         name = f"{n} | {rates[0]:g} → {rates[1]:g} | {judges[0]} → {judges[1]}"
@@ -292,33 +270,31 @@ def worth_rows(draws: int) -> Iterator[tuple[str, Row]]:
 
 def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]:
     columns = (
-        *head, "answered", *(f"{which}: {what}" for which in ("all draws", "answered")
-        for what in ("covers 95 %", "covers 90 %", "bias, points")), "raw bias, points", "clearly higher",
-        "raw says clearly higher", "width to labels alone",
+        *head, "covers 95 %", "covers 90 %", "bias, points", "raw bias, points", "clearly higher", "raw says clearly higher",
+        "width to labels alone",
     )  # fmt: skip
-    seen = []
+    seen: dict[str, list[Row]] = {}
 
     def cells() -> Iterator[list[str]]:
         for name, row in rows:
-            seen.append(row)
+            seen.setdefault(name.partition(" ")[0], []).append(row)
             verdicts = ["" if np.isnan(value) else f"{value:.1%}" for value in (row.higher, row.raw_higher)]
-            rates = [f"{row.answered:.1%}", str(row.every or " | | "), str(row.given)]
-            yield [name, *rates, f"{100 * row.raw_bias:+.1f}", *verdicts, f"{row.width:.2f}"]
+            bias = f"{100 * row.bias:+.1f}{' *' if row.misses else ''}"
+            rates = [f"{row.at95:.1%}", f"{row.at90:.1%}", bias, f"{100 * row.raw_bias:+.1f}"]
+            yield [name, *rates, *verdicts, f"{row.width:.2f}"]
 
     yield from markdown(columns, cells())
-    for which, found in (
-        ("all draws, the refusal lifted", [row.every for row in seen if row.every is not None]),
-        ("answered draws, a selection by the refusal", [row.given for row in seen if row.answered]),
-    ):
-        if found:
-            yield f"\n{range_of(found, which)}"
+    for n, found in seen.items():
+        yield f"\n{range_of(found, n)}"
 
 
-def range_of(found: Sequence[Coverage], which: str) -> str:
-    """Return in words how far coverage and bias go in some rows, and in which share of them they miss."""
-    at95, at90, bias = (100.0 * np.array(column) for column in zip(*found, strict=True))
+def range_of(found: Sequence[Row], n: str) -> str:
+    """Return in words how far coverage and bias go in the rows of a number of labels, and how many of them miss."""
+    at95, at90, bias = (
+        100.0 * np.array([getattr(one, name) for one in found]) for name in ("at95", "at90", "bias")
+    )
     return (
-        f"{which.capitalize()}: 95 % intervals cover {at95.min():.1f} to {at95.max():.1f} %, 90 % intervals "
+        f"{n} labels: 95 % intervals cover {at95.min():.1f} to {at95.max():.1f} %, 90 % intervals "
         f"{at90.min():.1f} to {at90.max():.1f} %, bias at most {abs(bias).max():.1f} points; "
         f"{sum(one.misses for one in found)} of {len(found)} rows miss (*)."
     )
@@ -349,9 +325,7 @@ def report(draws: int = DRAWS, names: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of all tables, or of those that are named."""
     yield (
         f"{draws:,} draws a row, {JUDGED:,} judged conversations of each group. A row misses (*) where coverage is more than "
-        f"{100 * MOST_OFF:g} points off, or the bias is above {100 * MOST_BIAS:g} point. *All draws* are what the interval does: the "
-        "bound is one of these. *Answered* ones are those with ten labels of either outcome in each group: the refusal selects "
-        "them by their labels, which moves coverage and bias where it refuses many."
+        f"{100 * MOST_OFF:g} points off, or the bias is above {100 * MOST_BIAS:g} point. Every draw is answered, whatever its labels."
     )
     tables = sections(draws)
     for name in names or tables:

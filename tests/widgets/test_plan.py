@@ -84,14 +84,10 @@ def test_what_a_labeller_must_not_see_is_never_sent():
 def test_after_each_label_it_says_how_wide_the_interval_is(by):
     table, truth, plan = drawn(by=by)
     there = front(plan)
-    before = (
-        "No interval yet: at least 10 of either outcome are needed."
-        if by is None
-        else "No interval yet (2 of 2 groups): "
-    )
+    before = "No interval yet: at least 20 are needed." if by is None else "No interval yet (2 of 2 groups): "
     assert there.progress.startswith(f"0 of 120 labelled: {before}")
     answer(there, plan, truth, 3)
-    assert "more of" in there.progress
+    assert " more are needed" in there.progress
     answer(there, plan, truth, 120)
     # It is the interval that the corrected rate then has; of several groups the widest, and none is named.
     rows = analysis.completion(table, by=by, labels=there.widget.labels)

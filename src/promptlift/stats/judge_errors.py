@@ -11,17 +11,13 @@ import numpy as np
 from promptlift.stats.differences import score_interval, score_test_p
 from promptlift.stats.intervals import check_level
 from promptlift.stats.label_estimates import Stratum, cut, quantile_of, whole
-from promptlift.stats.labels import (
-    CorrectedDifference,
-    LabelledGroup,
-    judged_difference,
-    too_few_labels,
-    too_few_of_two,
-)
+from promptlift.stats.labels import CorrectedDifference, LabelledGroup, judged_difference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Minimum labels of either outcome for the judge's errors.
+FEWEST_OF_EITHER: Final = 10
 # Placeholder for a rate that too few labels leave unknown.
 _NOTHING: Final = Stratum(1.0, 0.5, 1.0)
 
@@ -111,7 +107,7 @@ def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
     0.9 0.7 0.6635
     """
     level = check_level(level)
-    refusal = too_few_labels(group)
+    refusal = too_few_of_either(group)
     if refusal:
         return RoganGladen(None, None, None, None, None, refusal)
     right, wrong = _tpr(group), _tnr(group)
@@ -159,7 +155,8 @@ def equal_error_test(
         If ``level`` is not between 0 and 1.
     """
     level = check_level(level)
-    refusal = too_few_of_two(variant, control)
+    said = (too_few_of_either(variant, "the variant"), too_few_of_either(control, "the control"))
+    refusal = " ".join(filter(None, said))
     if refusal:
         return EqualErrorTest(None, None, None, None, None, None, None, refusal)
     found: list[tuple[float, float, float]] = []
@@ -206,7 +203,7 @@ def pooled_difference(
     test = equal_error_test(variant, control, level=level)
     both = _together(variant, control)
     judged = judged_difference(variant, control)
-    refusal = too_few_labels(both, "both together")
+    refusal = too_few_of_either(both, "both together")
     right, wrong = (_tpr(both), _tnr(both)) if not refusal else (_NOTHING, _NOTHING)
     refusal = refusal or _hardly_better(right, wrong, level)
     if refusal or judged is None:
@@ -232,6 +229,30 @@ def pooled_difference(
         level=level,
     )
     return found, test
+
+
+def too_few_of_either(group: LabelledGroup, name: str = "") -> str:
+    """Describe which labels a group lacks before the judge's errors can be counted; empty if it has enough.
+
+    Unlike a corrected rate, TPR and TNR are each counted among the labels of one outcome, so how many there are of
+    either selects nothing.
+
+    Parameters
+    ----------
+    group
+        Labels and verdicts.
+    name
+        Name of the group, for the message.
+    """
+    completed = int(group.labels.sum())
+    others = len(group.labels) - completed
+    if min(completed, others) >= FEWEST_OF_EITHER:
+        return ""
+    of = f" of {name}" if name else ""
+    return (
+        f"Too few labels{of} to count the judge's errors: {completed} completed and {others} not completed, and "
+        f"at least {FEWEST_OF_EITHER} of either are needed."
+    )
 
 
 def _tpr(group: LabelledGroup) -> Stratum:

@@ -208,6 +208,8 @@ class Estimate:
         How much of the judge is used (lambda); NaN for two groups, each of which has its own.
     spread
         Variance of one label, of both groups together.
+    n
+        Number of labels; of two groups the smaller one.
     reach
         Reach of its interval.
     """
@@ -216,12 +218,13 @@ class Estimate:
     variance: float
     tuning: float
     spread: float
+    n: int
     reach: Reach
 
     @property
     def n_effective(self) -> float:
         """Number of labels that would be as informative without the judge."""
-        return self.spread / self.variance if self.variance > 0.0 else math.inf
+        return self.spread / self.variance if self.variance > 0.0 else float(self.n)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval, which may lie outside the range of a rate or of a difference."""
@@ -250,7 +253,7 @@ def estimate_of_group(group: LabelledGroup) -> Estimate:
         # With equal probabilities this is the same value.
         value = sum(one.share * one.value for one in strata)
         reach = reach_of(strata, len(y) + len(rest))
-    return Estimate(value, variance, tuning, _spread(y, each), reach)
+    return Estimate(value, variance, tuning, _spread(y, each), len(y), reach)
 
 
 def estimate_of_difference(variant: LabelledGroup, control: LabelledGroup) -> Estimate:
@@ -261,6 +264,7 @@ def estimate_of_difference(variant: LabelledGroup, control: LabelledGroup) -> Es
         one.variance + other.variance,
         math.nan,
         one.spread + other.spread,
+        min(one.n, other.n),
         reach_of_difference(one.reach, other.reach),
     )
 
@@ -274,7 +278,7 @@ def estimate_of_pairs(variant: LabelledGroup, control: LabelledGroup) -> Estimat
     value, variance, tuning = _estimate(y, f, rest, weights)
     each = np.ones(len(y)) if weights is None else weights
     reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0, -1.0))
-    return Estimate(value, variance, tuning, _spread(y, each), reach)
+    return Estimate(value, variance, tuning, _spread(y, each), len(y), reach)
 
 
 def _spread(y: Numbers, weights: Numbers) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
+from promptlift.stats.judge_errors import too_few_of_either
 from promptlift.stats.label_estimates import cut, quantile_of, whole
 from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup
 
@@ -89,7 +90,7 @@ def labels_needed(
         return None
     enough = bisect_left(range(most), True, lo=2, key=lambda n: not wide(n))
     # Fewer than this are refused for any judge.
-    return min(max(enough, 2 * FEWEST_LABELS), most)
+    return min(max(enough, FEWEST_LABELS), most)
 
 
 def _moments(
@@ -99,9 +100,8 @@ def _moments(
     if pilot is not None:
         if tpr is not None or tnr is not None:
             raise ValueError("Pass either a pilot or tpr and tnr, not both.")
-        completed = int(pilot.labels.sum())
-        if min(completed, len(pilot.labels) - completed) < FEWEST_LABELS:
-            raise ValueError(f"A pilot needs at least {FEWEST_LABELS} labels of either outcome.")
+        if refusal := too_few_of_either(pilot, "the pilot"):
+            raise ValueError(refusal)
         mean = whole(pilot.labels, pilot.weights).value if rate is None else _fraction(rate, "rate")
         of_completed, of_others = (
             whole(pilot.judged[rows], pilot.weights[rows]).value
