@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from promptlift.schema.optimizations import TextLength
 from promptlift.schema.search import Edit, assembled
 from support.reviewed_service import ReviewedService
 
@@ -119,6 +120,8 @@ def candidates(
                     "pairs": {"n": 60, "n11": 26, "n10": 25, "n01": 4, "n00": 5}} if identifier == "v6" else {}),
             }
         )  # fmt: skip
+    for one in found:
+        one["length"] = TextLength.of(one["content"], answers=3.0, monthly=900, price=2.5).to_wire()
     # The finalist is what the search kept of its parent: the edit that went is listed with it, pruned.
     found[-1]["edits"].append(made["e2"])
     return found

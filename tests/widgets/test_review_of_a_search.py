@@ -72,6 +72,22 @@ def test_each_candidate_stands_below_the_one_that_it_was_made_from(there):
     assert "3 generations" in there.root
 
 
+def test_the_length_of_a_text_is_said_with_what_it_costs(there, searched):
+    tokens, more = (3 * len(text) / 4 for text in (ORIGINAL, searched.variants[-1]["content"]))
+    words = len(ORIGINAL.split()), len(searched.variants[-1]["content"].split())
+    assert (
+        f"{words[0]} words, {tokens:.0f} tokens a conversation, {tokens * 900 * 2.5 / 1e6:.2f} a month"
+        in there.card("v0")
+    )
+    assert (
+        f"{words[1]} words (+{words[1] - words[0]}), {more:,.0f} tokens a conversation (+{more - tokens:.0f})"
+        in there.card("v6")
+    )
+    searched.variants[-1]["length"] = {"words": 9}
+    there.press("refresh")
+    assert "9 words (\N{MINUS SIGN}" in there.card("v6")
+
+
 def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, lift):
     shown = edit(there, "e1")
     assert "Requests are declined and nothing is offered" in shown

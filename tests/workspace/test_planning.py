@@ -50,9 +50,13 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned, monkeypatch):
     assert "at most 345 conversations" in str(plan)
     assert "No logged conversations were judged" in plan.sentence
     assert "345" in plan._repr_html_()
+    # Without conversations nobody knows how often it is sent.
+    assert plan.sentence.endswith(" The prompt has 3 words.")
     judged(lift, planned, 2, 1)
     whole = lift.plan_optimization("Planned", mode="validation", variants=3, search="off")
     assert (whole.spending.most, whole.spending.verification) == (690, 120)
+    # One and a half answers a conversation, 19 characters each.
+    assert whole.sentence.endswith(" The prompt has 3 words, 7 tokens a conversation.")
     halved = lift.plan_optimization("Planned", mode="validation")
     assert (halved.search, halved.spending.search) == ("on", 345)
     assert halved.points_findable > whole.points_findable

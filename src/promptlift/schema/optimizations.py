@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, get_args
+import math
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import Field
 
@@ -25,6 +26,9 @@ from promptlift.schema.model import (
 from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OptimizationMode = Literal["exploratory", "validation"]
 VariantSource = Literal["prompt", "model", "handed_in"]
@@ -227,6 +231,46 @@ class VariantMetrics(ApiModel):
     """Mean quality, 0 to 100; ``None`` before any measurement (unspecified)."""
 
 
+# A rough estimate of tokens, where no model counts them.
+CHARS_A_TOKEN: Final = 4
+
+
+class TextLength(ApiModel):
+    """Length of a prompt's text and what it costs, as far as it is known. Ours."""
+
+    words: Annotated[int | None, Column()] = None
+    """Words of the text."""
+    tokens_per_conversation: Annotated[float | None, Column(unit="tokens")] = None
+    """Tokens of the text in one conversation, a quarter of its characters for each answer; ``None`` without logged conversations."""
+    cost_per_month: Annotated[float | None, Column(unit="currency of the prices")] = None
+    """Cost of these tokens in the conversations of the last 30 days; ``None`` without any, or without a price of the model."""
+
+    @classmethod
+    def of(cls, text: str, *, answers: float | None, monthly: int = 0, price: float | None = None) -> Self:
+        """Measure a text that is sent for each of so many answers, in so many conversations, at a price of a million tokens."""
+        tokens = None if answers is None else answers * len(text) / CHARS_A_TOKEN
+        cost = None if tokens is None or price is None or not monthly else tokens * monthly * price / 1e6
+        return cls(words=len(text.split()), tokens_per_conversation=tokens, cost_per_month=cost)
+
+
+_LENGTH_UNITS: Final = {
+    "words": (",.0f", "words"),
+    "tokens_per_conversation": (",.0f", "tokens a conversation"),
+    "cost_per_month": (",.2f", "a month"),
+}
+
+
+def length_in_words(row: Mapping[str, Any], original: Mapping[str, Any] | None = None) -> str:
+    """Describe what a row has of `TextLength`, and how much more it is than the original's."""
+    parts = []
+    for name, (form, unit) in _LENGTH_UNITS.items():
+        value, before = row.get(name), (original or {}).get(name)
+        if value is not None and not math.isnan(value):
+            more = "" if before is None else f" ({value - before:+{form}})".replace("-", "\N{MINUS SIGN}")
+            parts.append(f"{value:{form}} {unit}{more}")
+    return ", ".join(parts)
+
+
 class Variant(Effect):
     """One text of an optimization, including the original. The lift is from its own stage and its own pairs."""
 
@@ -272,6 +316,7 @@ class Variant(Effect):
     """The candidate from which it was made."""
     other_parent_variant_id: Annotated[str | None, Column()] = None
     """The second parent of a merge."""
+    length: Annotated[TextLength | None, Nested()] = None
     edits: list[Edit] | None = None
     """The edits of the original, oldest first, including refused edits of its generation."""
     search: Annotated[CandidateSearch | None, Nested()] = None

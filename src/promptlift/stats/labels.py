@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # unspecified: the minimum number of labels for a corrected number. It must not depend on what they say: draws of
 # 30 labels of which ten are of either outcome are a selection, of which the interval covers as little as .38
-# (rate .8); of all draws of 20 labels or more it covers .91 to 1.00 at rates of .5 to .95.
+# (rate .8); of all draws of 20 labels or more it covers .90 to 1.00 at rates of .5 to .95.
 FEWEST_LABELS: Final = 20
 
 

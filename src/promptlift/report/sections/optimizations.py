@@ -24,6 +24,7 @@ from promptlift.report.sections.corrected_lifts import (
 from promptlift.report.sections.edits import EDITS_WORDS, winner_edits
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
+from promptlift.schema.optimizations import length_in_words
 from promptlift.words.figures import counted
 from promptlift.words.sentences import ended
 
@@ -213,6 +214,7 @@ def _variant_table(rows: list[Row], level: int) -> Table:
         (Column("lift_expected", "Expected lift", "percent"), lambda row: headline_of(row)["lift_expected"]),
         (Column("confidence", "Confi\u00addence", "confidence"), itemgetter("confidence")),
         (Column("pairs", "Pairs", "count"), lambda row: whole_of(row["n"])),
+        (Column("length", "Length of the text"), length_in_words),
         (Column("mark", "Note"), _marks),
         most=_MOST,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.model import Page
-from promptlift.schema.optimizations import Optimization, OptimizationUsage, StopAnswer, Variant
+from promptlift.schema.optimizations import Optimization, OptimizationUsage, StopAnswer, TextLength, Variant
 from promptlift.schema.simulations import Simulation, SimulationPersona, SimulationScenario
 from promptlift.service import clock
 from promptlift.service.background.runs import check_open
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from promptlift.schema.search import Headroom
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.optimizations import JudgedConversation
+    from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import CellRow
 
@@ -59,6 +60,10 @@ _SIMULATION: Final = Simulation.model_fields.keys() - {"content", "criteria"}
 
 
 # Starting
+
+MONTH_MS: Final = 30 * 86_400_000
+# In how many of the newest benchmarks the price of a model is looked up.
+BENCHMARKS_READ: Final = 20
 
 
 @answers(endpoints.OPTIMIZATIONS_CREATE)
@@ -287,6 +292,7 @@ def variants(call: Call) -> Page[Variant]:
         row = call.found(rows, OptimizationRow, "Optimization")
         found = optimizations.variants(rows.core, row.id)
         deployment = transitions.shown(rows.core, row.id)
+        costs = _costs_of_text(rows, row)
     kept = row.results
     searched = {} if row.search is None else candidates_of(row.search, [one.id for one in found])
     written = "handed_in" if Terms(row).candidates else "model"
@@ -297,6 +303,7 @@ def variants(call: Call) -> Page[Variant]:
             "is_staged": one.id == staged,
             "rehearsal": row.rehearsal,
             "source": written if one.number else "prompt",
+            "length": TextLength.of(one.content, **costs),
             **searched.get(one.number, {}),
         }
         # The specification: isWinner is present on the winner.
@@ -305,6 +312,17 @@ def variants(call: Call) -> Page[Variant]:
         shown = shown_variant(one, None if kept is None else kept.variant(one.number))
         data.append(shown.model_copy(update=more))
     return Page[Variant](data=data)
+
+
+def _costs_of_text(rows: Rows, row: OptimizationRow) -> dict[str, Any]:
+    """Return what a text of an optimization's prompt costs by: answers, traffic, and the price in the newest benchmark."""
+    month_ago = clock.now() - MONTH_MS
+    monthly, turns = optimizations.traffic(rows.core, row.account_id, row.prompt_id, since=month_ago)
+    model = row.prompt.get("llm_model")
+    benchmarks = rows.scalars(runs.of(row.account_id, "benchmark").limit(BENCHMARKS_READ))
+    prices = ((one.settings.get("prices") or {}).get(model) for one in benchmarks)
+    price = next((one["input"] for one in prices if one), None)
+    return {"answers": turns, "monthly": monthly, "price": price}
 
 
 @answers(endpoints.OPTIMIZATIONS_SIMULATIONS)

@@ -165,6 +165,17 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: d
     return [Logged._make(row) for row in rows]
 
 
+def traffic(
+    connection: Connection, account_id: str, prompt_id: str, *, since: int
+) -> tuple[int, float | None]:
+    """Count the conversations of a prompt since a time; and the mean number of user turns in its last ones."""
+    mine = (ConversationRow.account_id == account_id, ConversationRow.prompt_id == prompt_id)
+    count = select(func.count()).where(*mine, ConversationRow.started_at >= since)
+    newest_first = select(ConversationRow.user_turns).where(*mine).order_by(*_LAST_FIRST)
+    turns = connection.scalars(newest_first.limit(REMEMBERED)).all()
+    return connection.scalar(count) or 0, sum(turns) / len(turns) if turns else None
+
+
 def judged(
     connection: Connection,
     account_id: str,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.frames.headline import TESTED_LIFT, headline_of
 from promptlift.schema.inert import one_line
+from promptlift.schema.optimizations import length_in_words
 from promptlift.widgets.interval_bars import Piece, confidence_pieces, effect_pieces, interval_bar
 from promptlift.widgets.review.labelled import label_verdict
 from promptlift.widgets.tree import badge, diff_block, field, fold, h, known, nodes
@@ -117,6 +118,7 @@ class Card:
         mixed = row[TESTED_LIFT["lift"]] is not None
         shares = (row["failed_share_tested"], row["failed_share_logged"]) if mixed else (None, None)
         goal = row["goal_points"]
+        original = next((one for one in self.review.variants if one["is_original"]), None)
         pairs = [
             ("task completion", "" if self._beside else _percent(row["task_completion"])),
             ("sentiment", _figure(row["sentiment"], "+.2f")),
@@ -128,6 +130,7 @@ class Card:
             ("only the variant completed", _figure(row["n10"], ",")),
             ("only the original completed", _figure(row["n01"], ",")),
             ("pairs lost to errors", _figure(row["n_dropped"] or None, ",")),
+            ("length", length_in_words(row, None if self.is_original else original)),
         ]
         return [(name, value) for name, value in pairs if value]
 

@@ -219,6 +219,7 @@ class Optimizing(VariantTables):
             lift_logged_verified_high (percent), lift_logged_points, task_completion_logged and
             original_task_completion_logged (fractions, of the same pairs), n_logged (pairs), n_logged_effective (pairs drawn
             evenly that they are worth), failed_share_tested, failed_share_logged (of conversations that had failed);
+            words of the text, its tokens_per_conversation, cost_per_month (last 30 days, price of the newest benchmark);
             goal_points (weighted difference of the goal, where one was given); of a search
             also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
             search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),

@@ -10,6 +10,7 @@ from promptlift.display.static_html import element, facts, paragraph, root
 from promptlift.errors import ConfigError
 from promptlift.schema.inert import one_line
 from promptlift.schema.limits import VARIANTS_MAX, VARIANTS_MIN
+from promptlift.schema.optimizations import TextLength, length_in_words
 from promptlift.schema.search import CIRCULAR
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.optimizing.optimizations import handed_in
@@ -231,6 +232,10 @@ class Planning(ConversationTables):
             circular=not weighs(conversations),
         )
         search = "on" if spending.searches else "off"
+        text = self.client.prompts.get(self._names.id_of_filter(prompt_id)).content or ""
+        # Half of the messages are answers.
+        answers = float(conversations["n_turns"].mean()) / 2.0 if len(conversations) else None
+        sentence += f" The prompt has {length_in_words(TextLength.of(text, answers=answers).model_dump())}."
         return OptimizationPlan(
             mode, confidence, count, search, spending, findable, points, low, high, enough, sentence, table
         )

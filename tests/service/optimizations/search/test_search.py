@@ -51,6 +51,23 @@ def test_a_search_learns_from_failures_that_it_quotes_and_its_finalist_is_better
         assert one["quote"].casefold() in content.casefold()
 
 
+def test_texts_have_their_length_and_what_is_known_of_its_cost(searched):
+    _, _, caller, found = searched
+    for one in caller.variants(found["id"]):
+        length = one["length"]
+        assert length["words"] == len(one["content"].split())
+        # Two messages of the user in each logged conversation.
+        assert length["tokensPerConversation"] == pytest.approx(2 * len(one["content"]) / 4)
+        assert length["costPerMonth"] is None
+    arms = [{"name": "As it is", "promptId": found["promptId"]}]
+    prices = {"stub": {"input": 2.5, "output": 10}}
+    body = {"arms": arms, "prices": prices, "scenarioSet": {"count": 1}}
+    caller.ask("POST", "/benchmarks", body)
+    for one in caller.variants(found["id"]):
+        tokens = one["length"]["tokensPerConversation"]
+        assert one["length"]["costPerMonth"] == pytest.approx(tokens * 40 * 2.5 / 1e6)
+
+
 def test_conversations_stay_within_the_budget_and_no_cell_of_the_search_decides(searched):
     _, asked, caller, found = searched
     plan = found["searchPlan"]
