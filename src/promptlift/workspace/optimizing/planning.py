@@ -232,7 +232,7 @@ class Planning(ConversationTables):
             circular=not weighs(conversations),
         )
         search = "on" if spending.searches else "off"
-        text = self.client.prompts.get(self._names.id_of_filter(prompt_id)).content or ""
+        text = self.client.prompts.get(self._names.known_id(prompt_id)).content or ""
         # Half of the messages are answers.
         answers = float(conversations["n_turns"].mean()) / 2.0 if len(conversations) else None
         sentence += f" The prompt has {length_in_words(TextLength.of(text, answers=answers).model_dump())}."
