@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
 from support.spans import as_protobuf, chat, request, span
+from support.trace_shapes import HELICONE, LANGFUSE_TRACE, LANGSMITH, MLFLOW_3, PHOENIX, WEAVE
 
 AT = "2026-01-05T10:00:00Z"
 
@@ -100,61 +102,18 @@ def rows(number):
     return [{**about, **message} for message in said(number)]
 
 
-def langfuse(number):
-    asked, answer = said(number)
-    observation = {
-        "id": f"o{number}",
-        "type": "GENERATION",
-        "input": [asked],
-        "output": answer,
-        "model": "m",
-        "usage": {"input": 1, "output": 2},
-        "startTime": AT,
-        "endTime": AT,
-        "metadata": {"shop": "north"},
-    }
-    trace = {"id": f"t{number}", "timestamp": AT, "name": "support", "input": None, "output": None}
-    more = {"htmlPath": "/", "scores": [{"name": "s", "value": 1}], "tags": ["x"], "metadata": {"a": 1}}
-    return {**trace, **more, "observations": [observation]}
+def numbered(shape):
+    """A maker of records that a tool's own library writes, each with ids and a text of its own."""
+
+    def one(number):
+        text = json.dumps(shape).replace("Hi", f"good {number}").replace("s-1", f"g{number}")
+        return json.loads(re.sub(r"\b(t|tr|run|span|call|o|req|res)-(?=\d)", rf"\1-{number}", text))
+
+    return one
 
 
 def langfuse_score(number):
     return {"name": "correct", "value": 1, "source": "API", "dataType": "NUMERIC", "traceId": f"t{number}"}
-
-
-def langsmith(number):
-    asked, answer = said(number)
-    return {
-        "id": f"r{number}",
-        "trace_id": f"t{number}",
-        "run_type": "llm",
-        "name": "call",
-        "inputs": {"messages": [[{"kwargs": asked | {"type": "human"}}]]},
-        "outputs": {"generations": [[{"message": answer}]]},
-        "extra": {"metadata": {"thread_id": f"g{number}", "ls_model_name": "m", "user_id": "u"}},
-        "start_time": AT,
-        "end_time": AT,
-        "usage_metadata": {"input_tokens": 1, "output_tokens": 2},
-        "tags": ["x"],
-    }
-
-
-def phoenix(number):
-    return {
-        "span_kind": "LLM",
-        "name": "call",
-        "context": {"trace_id": f"t{number}", "span_id": f"s{number}"},
-        "start_time": AT,
-        "end_time": AT,
-        "attributes": {
-            "llm.input_messages.0.message.role": "user",
-            "llm.input_messages.0.message.content": f"good {number}",
-            "llm.output_messages": [{"message": {"role": "assistant", "content": "Yes"}}],
-            "llm.model_name": "m",
-            "session.id": f"g{number}",
-            "metadata": {"shop": "north"},
-        },
-    }
 
 
 def otlp(number):
@@ -182,60 +141,6 @@ def numbered_span(number):
         "tool_calls": [{"function": {"name": "find", "arguments": {"q": [1]}}}],
     }
     return span(number, known, trace=number, events=[("gen_ai.user.message", body)])
-
-
-def mlflow(number):
-    asked, answer = said(number)
-    attributes = {
-        "mlflow.traceRequestId": json.dumps(f"t{number}"),
-        "mlflow.spanType": '"CHAT_MODEL"',
-        "mlflow.spanInputs": {"messages": [asked], "model": "m"},
-        "mlflow.spanOutputs": json.dumps({"choices": [{"message": answer}]}),
-        "mlflow.chat.tokenUsage": {"input_tokens": 1, "output_tokens": 2},
-    }
-    one = {"span_id": f"s{number}", "name": "call", "start_time_unix_nano": 1_767_607_200_000_000_000}
-    info = {
-        "trace_id": f"t{number}",
-        "trace_metadata": {"mlflow.trace.session": f"g{number}"},
-        "tags": {"a": "b"},
-    }
-    return {
-        "info": {**info, "assessments": [{"assessment_name": "ok", "feedback": {"value": True}}]},
-        "data": {"spans": [{**one, "attributes": attributes, "status": {"code": "OK"}}]},
-    }
-
-
-def weave(number):
-    asked, answer = said(number)
-    return {
-        "id": f"c{number}",
-        "op_name": "weave:///a/b/op/chat:1",
-        "trace_id": f"t{number}",
-        "thread_id": f"g{number}",
-        "started_at": AT,
-        "ended_at": AT,
-        "inputs": {"model": "m", "messages": [asked], "temperature": 0},
-        "output": {"choices": [{"message": answer}]},
-        "summary": {
-            "usage": {"m": {"prompt_tokens": 1, "completion_tokens": 2}},
-            "weave": {"costs": {"m": {}}},
-        },
-        "attributes": {"shop": "north"},
-    }
-
-
-def helicone(number):
-    asked, answer = said(number)
-    return {
-        "request_id": f"r{number}",
-        "request_body": {"model": "m", "messages": [asked]},
-        "response_body": json.dumps({"choices": [{"message": answer}]}),
-        "request_created_at": AT,
-        "response_created_at": AT,
-        "request_properties": {"Helicone-Session-Id": f"g{number}"},
-        "scores": {"useful": 1},
-        "delay_ms": 20,
-    }
 
 
 def responses(number):
@@ -307,14 +212,14 @@ RECORDS = {
     "sharegpt": sharegpt,
     "chatgpt": chatgpt,
     "rows": rows,
-    "langfuse": langfuse,
+    "langfuse": numbered(LANGFUSE_TRACE),
     "langfuse-scores": langfuse_score,
-    "langsmith": langsmith,
-    "phoenix": phoenix,
+    "langsmith": numbered(LANGSMITH[2]),
+    "phoenix": numbered(PHOENIX["data"][2]),
     "otlp": otlp,
-    "mlflow": mlflow,
-    "weave": weave,
-    "helicone": helicone,
+    "mlflow": numbered(MLFLOW_3),
+    "weave": numbered(WEAVE[2]),
+    "helicone": numbered(HELICONE[1]),
     "openai-responses": responses,
     "openai-batch": batch,
     "openai-dpo": dpo,

@@ -299,6 +299,11 @@ LANGFUSE = {
     ],
     "meta": {"cursor": None},
 }
+LANGFUSE_TRACE = {
+    "id": "t-1", "timestamp": moment(0), "name": "support", "input": None, "output": None, "htmlPath": "/t-1",
+    "observations": LANGFUSE["data"],
+    "scores": [{"name": "useful", "value": 1, "stringValue": "True", "dataType": "BOOLEAN"}],
+}  # fmt: skip
 
 
 # Helicone

@@ -11,6 +11,7 @@ from support.trace_shapes import (
     HELICONE,
     HELLO,
     LANGFUSE,
+    LANGFUSE_TRACE,
     LANGSMITH,
     MLFLOW_2,
     MLFLOW_3,
@@ -21,7 +22,6 @@ from support.trace_shapes import (
     WEAVE,
     data_frame,
     mlflow_span,
-    moment,
     observation,
     run,
     weave_call,
@@ -100,12 +100,7 @@ def test_assessments_scores_and_feedback_are_metadata(written):
     ):
         (found,) = transcripts.read(written(*FILES[name][1:])).conversations
         assert found.metadata[key] == value
-    score = {"name": "useful", "value": 1, "stringValue": "True", "dataType": "BOOLEAN"}
-    trace = {
-        "id": "t-1", "timestamp": moment(0), "name": "support", "input": None, "output": None, "htmlPath": "/t-1",
-        "observations": LANGFUSE["data"], "scores": [score],
-    }  # fmt: skip
-    (found,) = transcripts.read(written("a.json", trace)).conversations
+    (found,) = transcripts.read(written("a.json", LANGFUSE_TRACE)).conversations
     assert found.metadata["score.useful"] == "True"
 
 

@@ -96,7 +96,7 @@ def test_an_export_of_any_wrapper_is_one_call_from_a_correct_table(lift, tmp_pat
     assert result.complete, result
     assert {one.reading.format for one in result.files} == {format_name}
     found = lift.conversations(prompt, content=True)
-    ids = {"langfuse": ["t1", "t2"], "openai": []}.get(format_name, ["g1", "g2"])
+    ids = [] if format_name == "openai" else ["g1", "g2"]
     assert (len(found), sorted(found["source_id"].dropna())) == (2, ids)
     assert all(found["content"].str.contains(r"good [12]"))
     # The field that is left out is named with its count, in the result and in what is printed.
