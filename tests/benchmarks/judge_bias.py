@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tables import markdown
-from promptlift import analysis
 from promptlift.stats import compare_paired, pairs_needed, wilson
 from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import score_interval
@@ -171,29 +170,6 @@ def accuracy_rows(table: pd.DataFrame) -> Iterator[list[str]]:
             ]
 
 
-def recorded_rows(table: pd.DataFrame) -> Iterator[list[str]]:
-    """Two groups with a recorded verdict and a truth each: airline against retail, both of gpt-4o."""
-    truth = table.drop_duplicates("item")
-    yield _recorded("the truth", truth.assign(done=truth["truth"]), "")
-    for name, judge in judges(table).items():
-        mine = table[table["judge"] == name]
-        rates = mine.groupby("domain")["truth"].mean()
-        by_formula = 100 * judge.attenuation * (rates["retail"] - rates["airline"])
-        yield _recorded(name, mine.assign(done=mine["verdict"]), f"{by_formula:+.1f}")
-
-
-def _recorded(name: str, rows: pd.DataFrame, by_formula: str) -> list[str]:
-    row = analysis.compare(rows, by="domain", outcome="done", control="airline").iloc[0]
-    return [
-        name,
-        f"{row['rate_control']:.1%}",
-        f"{row['rate']:.1%}",
-        f"{row['difference_points']:+.1f} ({row['difference_points_low']:+.1f} to {row['difference_points_high']:+.1f})",
-        by_formula,
-        f"{row['lift_percent']:+.1f} %",
-    ]
-
-
 def lift_rows(table: pd.DataFrame, draws: int = DRAWS) -> Iterator[list[str]]:
     """True lifts of real pairs, and what each judge would have made of them."""
     for name, control, variant in PAIRS:
@@ -251,9 +227,6 @@ def report(draws: int = DRAWS) -> Iterator[str]:
     yield from markdown(head, accuracy_rows(verdicts(unchanged_only=True)))
     yield "\n### The same on all tasks\n"
     yield from markdown(head, accuracy_rows(verdicts()))
-    yield "\n### Recorded on both sides: gpt-4o on airline (control) and on retail\n"
-    head = ("judge", "airline", "retail", "difference in points, 95 %", "by formula", "lift")
-    yield from markdown(head, recorded_rows(verdicts()))
     yield "\n### What each judge would have reported of lifts whose truth is known\n"
     yield f"Rates by formula; verdicts from {draws:,} draws of the judge's errors on the real pairs.\n"
     head = ("comparison", "judge", "rates", "points", "lift", "pairs needed for 80 %", "verdict")

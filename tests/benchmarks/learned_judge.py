@@ -1,8 +1,8 @@
 """What a judge that learns from labels is worth on real agents whose outcomes are known, beside the majority and the word list.
 
 ``python tests/benchmarks/learned_judge.py [draws] [set …]`` prints the tables in Markdown. Each draw labels conversations of one half of
-the tasks at random and tests on the tasks of the other half, which have no label. The interval is that of the whole set's rate, from as
-many labels drawn from all of it, divided by that of the labels alone. *Permuted* are the same labels dealt out anew.
+the tasks at random and tests on the tasks of the other half, which have no label. *Permuted* are the
+same labels dealt out anew.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from promptlift.schema.insights import Insights
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.learned import features_of
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from promptlift.stats.labels import LabelledGroup, corrected_rate
 from promptlift.stats.learned import auc_of, learn
 from support.shared_data import load
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 FILES: Final = ("taubench-airline", "tau2-airline", "tau2-retail", "sgd-service", "uss-sgd")
 LABELS: Final = (30, 60, 100)
 TESTED: Final = 20
-# Judged conversations behind an interval.
-JUDGED: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -91,10 +88,7 @@ class Found:
     words_auc: float
     accuracy: float
     auc: float
-    brier: float
     judges: bool
-    width: float
-    covered: float
 
 
 class World:
@@ -123,39 +117,19 @@ class World:
         found = learn(self.features, labelled, y[labelled], self.task[labelled])
         chances = found.judge.chances([self.features[at] for at in test])
         groups = self.task[test]
-        width, covered = (np.nan, np.nan) if permuted else self._interval(n, rng)
         return Found(
             majority=max(y[test].mean(), 1.0 - y[test].mean()),
             words=float((self.words[test] == y[test]).mean()),
             words_auc=auc_of(y[test], self.score[test], groups).value,
             accuracy=float(((chances >= 0.5) == y[test]).mean()),
             auc=auc_of(y[test], chances, groups).value,
-            brier=1.0 - float(((chances - y[test]) ** 2).mean() / y[test].var()),
             judges=not found.refusal,
-            width=width,
-            covered=covered,
         )
-
-    def _interval(self, n: int, rng: np.random.Generator) -> tuple[float, float]:
-        """Return the width of the corrected interval beside that of labels alone, and whether it covers the truth."""
-        order = rng.permutation(len(self.y))
-        labelled, rest = order[:n], order[n:]
-        y = self.y[labelled]
-        if min(y.sum(), n - y.sum()) < 10:
-            return np.nan, np.nan
-        # Drawn from all conversations, any fold is a random draw too: tasks need not stay together.
-        found = learn(self.features, labelled, y)
-        judged = rng.choice(found.judge.chances([self.features[at] for at in rest]), JUDGED)
-        one = corrected_rate(LabelledGroup(y, found.chances, judged))
-        alone = corrected_rate(LabelledGroup(y, np.ones(n), np.ones(JUDGED)))
-        if None in (one.low, one.high, alone.low, alone.high):
-            return np.nan, np.nan
-        return (one.high - one.low) / (alone.high - alone.low), float(one.low <= self.y.mean() <= one.high)
 
 
 HEAD: Final = (
     "set", "labels", "draws", "majority", "word list", "learned", "better than the word list", "AUC: word list", "learned",
-    "variance explained", "judges", "width", "95 % covers", "AUC permuted", "judges permuted",
+    "judges", "AUC permuted", "judges permuted",
 )  # fmt: skip
 
 
@@ -179,8 +153,7 @@ def report(draws: int, only: Sequence[str] = ()) -> Iterator[str]:
                 + [f"{mean[key]:.2f}" for key in ("majority", "words", "accuracy")]
                 + [f"{np.mean([one.accuracy > one.words for one in found]):.0%}"]
                 + [f"{mean[key]:.2f}" for key in ("words_auc", "auc")]
-                + [f"{mean['brier']:.2f}", f"{mean['judges']:.0%}"]
-                + [f"{np.nanmedian([one.width for one in found]):.2f}", f"{mean['covered']:.0%}"]
+                + [f"{mean['judges']:.0%}"]
                 + [
                     f"{np.mean([one.auc for one in null]):.2f}",
                     f"{np.mean([one.judges for one in null]):.0%}",

@@ -13,7 +13,7 @@ import known_truth
 from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _REPLY = re.compile(r"Reply ([0-9a-f]{8}): .{0,40}outcome (yes|no)")
 _VARIANTS = re.compile(r"Write (\d+) variants")
@@ -36,8 +36,7 @@ class TruthModel:
         Requests that give an arm away to those who must not know it: the judge, the personas, the writer of scenarios.
     """
 
-    def __init__(self, delay: float = 0.0) -> None:
-        self._delay = delay
+    def __init__(self) -> None:
         self.purposes: Counter[str] = Counter()
         self.not_understood = self.leaks = 0
 
@@ -56,9 +55,7 @@ class TruthModel:
             self.not_understood += 1
             return Say({"error": {"message": str(error)}}, status=400)
         text = answer if isinstance(answer, str) else json.dumps(answer)
-        say = completion(text, prompt=len(said) // 4, completed=len(text) // 4)
-        say.delay = self._delay
-        return say
+        return completion(text, prompt=len(said) // 4, completed=len(text) // 4)
 
 
 def answer_agent(said: str, _last: str) -> str:
@@ -169,9 +166,9 @@ ANSWERS = {
 
 
 @contextmanager
-def running_stub(*, delay: float = 0.0) -> Iterator[tuple[TruthModel, StubEndpoint]]:
+def running_stub() -> Iterator[tuple[TruthModel, StubEndpoint]]:
     """Serve the model; it ends with the block."""
-    model = TruthModel(delay)
+    model = TruthModel()
     endpoint = StubEndpoint(model)
     try:
         yield model, endpoint
@@ -188,18 +185,3 @@ def environment(endpoint: StubEndpoint, *, at_a_time: int) -> dict[str, str]:
         "PROMPTLIFT_LLM_API_KEY": settings.api_key or "",
         "PROMPTLIFT_LLM_CONCURRENCY": str(at_a_time),
     }
-
-
-def seconds_at(asked: Sequence[Asked]) -> list[float]:
-    """For how many seconds 0, 1, 2 and more requests were under way."""
-    moments = sorted([(one.begun, 1) for one in asked] + [(one.ended, -1) for one in asked if one.ended])
-    found, level, before = [0.0] * (len(asked) + 1), 0, moments[0][0]
-    for at, change in moments:
-        found[level] += at - before
-        level, before = level + change, at
-    return found[: max(place for place, seconds in enumerate(found) if seconds) + 1]
-
-
-def share_at(seconds: Sequence[float], level: int) -> float:
-    """Share of the time in which at least ``level`` requests were under way."""
-    return sum(seconds[level:]) / sum(seconds)

@@ -10,7 +10,7 @@ import numpy as np
 import usual_ways
 from experiment_truth import CHEAP, EXPECTED_WITHIN, FALSE_WINNERS, POWER, SURE, at_least, at_most, mean
 from scipy.stats import chisquare, t
-from truth_table import CONFIDENCE_MODES, MODES, Finished, cost_table, fixed_calls, table
+from truth_table import CONFIDENCE_MODES, MODES, Finished, table
 
 from benchmarks.tables import markdown
 
@@ -137,18 +137,15 @@ def _cost(rows: Sequence[Row]) -> list[Bound]:
     found = []
     for row in rows:
         if row.effect == 0.10:
-            for what, shares in (
-                ("conversations", row.shares_of_budget),
-                ("model calls", [one.model_calls / fixed_calls(one) for one in row.runs]),
-            ):
-                error = float(np.std(shares)) / math.sqrt(len(shares))
-                found.append(
-                    Bound(
-                        f"{row.name}: {what} at most {CHEAP} of a test of fixed size",
-                        f"{mean(shares):.2f}",
-                        len(shares) < FEW or mean(shares) - t.isf(SURE, len(shares) - 1) * error <= CHEAP,
-                    )
+            shares = row.shares_of_budget
+            error = float(np.std(shares)) / math.sqrt(len(shares))
+            found.append(
+                Bound(
+                    f"{row.name}: conversations at most {CHEAP} of a test of fixed size",
+                    f"{mean(shares):.2f}",
+                    len(shares) < FEW or mean(shares) - t.isf(SURE, len(shares) - 1) * error <= CHEAP,
                 )
+            )
     return found
 
 
@@ -191,7 +188,6 @@ def report(rows: Sequence[Row]) -> str:
     return "\n\n".join(
         [
             table(rows),
-            cost_table(rows),
             "\n".join(markdown(("", "bound", "seen"), dict.fromkeys(lines))),
             f"{len(held) - len(broken)} of {len(held)} bounds hold.",
         ]

@@ -63,12 +63,6 @@ class Finished:
         return self.record["conversations_max"] - 2 * CELLS * self.record["verification_passes"]
 
     @property
-    def model_calls(self) -> int:
-        """Model calls until the decision: a verified conversation is a call and its judgement, a pass one call more."""
-        verified = len(self.record["passes"]) - len(self.deciding_passes)
-        return self.record["model_calls"] - verified * (2 * 2 * CELLS + 1)
-
-    @property
     def winner(self) -> int | None:
         return self.record["winner"]
 
@@ -134,8 +128,6 @@ class Row:
         picked = {
             "highest mean": [usual_ways.highest_mean(one.deciding_passes) for one in self.runs],
             "z": [usual_ways.z_test_with_peeking(one.deciding_passes) for one in self.runs],
-            "fixed": [usual_ways.fixed_size(one.wanted.case, one.budget) for one in self.runs],
-            "same money": [usual_ways.fixed_size(one.wanted.case, self.conversations) for one in self.runs],
         }
         return {
             way: (
@@ -151,10 +143,6 @@ class Row:
     @property
     def conversations(self) -> float:
         return mean([one.conversations for one in self.runs])
-
-    @property
-    def model_calls(self) -> float:
-        return mean([one.model_calls for one in self.runs])
 
     @property
     def shares_of_budget(self) -> list[float]:
@@ -191,9 +179,7 @@ def table(rows: Sequence[Row]) -> str:
         "right winner %",
         "highest mean false / right %",
         "z with peeking false / right %",
-        "whole budget, Holm false / right %",
         "conversations",
-        "model calls",
         "winners' lift error, %",
         "in points",
         "verified, points",
@@ -222,9 +208,7 @@ def table(rows: Sequence[Row]) -> str:
                 shown(100 * row.right / n),
                 both("highest mean"),
                 both("z"),
-                both("fixed"),
                 shown(row.conversations, 0),
-                shown(row.model_calls, 0),
                 shown(mean(row.errors("lift"))),
                 shown(mean(row.errors("liftPoints"))),
                 shown(mean(row.errors("liftPointsVerified"))),
@@ -235,48 +219,3 @@ def table(rows: Sequence[Row]) -> str:
             )
         )
     return "\n".join(markdown(head, lines))
-
-
-def cost_table(rows: Sequence[Row]) -> str:
-    """What an optimization costs beside a test of all variants to a fixed size, at +10 points."""
-    head = (
-        "mode, confidence at +10 points",
-        "conversations: ours",
-        "whole budget",
-        "share",
-        "model calls: ours",
-        "whole budget",
-        "share",
-        "right winner: ours %",
-        "whole budget, Holm %",
-        "Holm with our conversations %",
-    )
-    lines = []
-    for row in rows:
-        if row.effect != 0.10:
-            continue
-        n = len(row.runs)
-        budget = mean([one.budget for one in row.runs])
-        # A conversation is a call and its judgement; each pass and the variants are one call more.
-        calls = mean([fixed_calls(one) for one in row.runs])
-        lines.append(
-            (
-                f"{row.mode}, {row.confidence_mode}",
-                shown(row.conversations, 0),
-                shown(budget, 0),
-                shown(mean(row.shares_of_budget), 2),
-                shown(row.model_calls, 0),
-                shown(calls, 0),
-                shown(row.model_calls / calls, 2),
-                shown(100 * row.right / n, 0),
-                shown(100 * row.usual["fixed"][1] / n, 0),
-                shown(100 * row.usual["same money"][1] / n, 0),
-            )
-        )
-    return "\n".join(markdown(head, lines))
-
-
-def fixed_calls(one: Finished) -> float:
-    """Model calls of a test of fixed size with the whole budget."""
-    most = one.budget
-    return 2 * most + most / (CELLS * (one.wanted.variants + 1)) + 1

@@ -1,12 +1,8 @@
-"""Decide on an optimization's own conversations as others do: highest mean, z-test with peeking, fixed size with Holm."""
+"""Decide on an optimization's own conversations as others do: highest mean, z-test with peeking."""
 
 from __future__ import annotations
 
 import math
-
-import known_truth
-import numpy as np
-from experiment_truth import CELLS, PERSONAS, SCENARIOS, fixed_size_with_holm
 
 Z_NEEDED = 1.959964
 
@@ -28,20 +24,6 @@ def z_test_with_peeking(passes: list[dict]) -> int | None:
         if error and (done[best] / n[best] - done[0] / n[0]) / error > Z_NEEDED:
             return best
     return None
-
-
-def fixed_size(case: known_truth.CaseFile, conversations: float) -> int | None:
-    """All variants on as many cells as so many conversations pay for; exact McNemar at 5 %, Holm.
-
-    In the same world: the outcomes are those that the stub would have given, with newly drawn personas.
-    """
-    passes = max(int(conversations // (CELLS * (case.variants + 1))), 1)
-    arms = [case.of_arm(arm) for arm in range(case.variants + 1)]
-    completed = [
-        [[known_truth.completes(arm, cell, f"new-{cell // SCENARIOS}") for arm in arms] for cell in cells]
-        for cells in np.arange(passes * CELLS).reshape(passes, PERSONAS * SCENARIOS).tolist()
-    ]
-    return fixed_size_with_holm(np.array(completed))
 
 
 def _counts(passes: list[dict]) -> tuple[dict[int, int], dict[int, int]]:
