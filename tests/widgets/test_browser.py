@@ -29,23 +29,6 @@ def test_only_a_page_and_a_transcript_are_sent_and_once():
     assert sorted(sent) == ["_labelling", "_shown"]
 
 
-def test_moves_go_where_they_say():
-    there = front(120)
-    assert there.search() == 0
-    assert there.go("open", place=49) == 49
-    assert there.go("move", by=1) == 50
-    assert there.places == list(range(50, 100))
-    assert there.go("move", by=-1) == 49
-    assert there.go("page", by=1) == 50
-    assert there.go("page", by=1) == 100
-    assert "101 to 120 of 120" in there.root
-    assert there.go("page", by=1) == there.go("last") == there.go("move", by=1) == 119
-    assert "disabled" in there.root.one(action="page", by=1).attributes
-    assert there.go("first") == there.go("page", by=-1) == there.go("move", by=-1) == 0
-    assert there.search(text="parcel 3") == 3
-    assert there.go("open", place=7) == 3  # what is not found is not shown
-
-
 def test_nothing_found_is_an_answer():
     there = front()
     assert there.search(text="nowhere") is None

@@ -146,27 +146,6 @@ def test_days_are_whole_and_in_utc():
         assert there.places == places
 
 
-def test_a_sorted_list_is_walked_in_its_order():
-    there = front(table(120))
-    expected = table(120)["tokens"].sort_values(ascending=False, kind="stable").index.tolist()
-    assert there.search(order=there.options("order")["Most tokens first"]) == expected[0]
-    assert there.places == expected[:50]
-    there.go("open", place=expected[49])
-    assert there.go("move", by=1) == expected[50]
-    assert there.places == expected[50:100]
-    assert there.go("last") == expected[-1]
-    there.go("open", place=expected[3])
-    assert there.go("unlabelled") == expected[4]
-    assert there.search(order=there.options("order")["Fewest tokens first"]) == expected[-1]
-    assert there.go("clear") == expected[-1]  # clears the filters, not the order
-    assert there.search(order=0) == 0
-    # What is not known comes last either way.
-    there = front(table(6).assign(tokens=[None, 5, 1, None, 9, 3]))
-    for words, first in (("Most tokens first", [4, 1, 5, 2]), ("Fewest tokens first", [2, 5, 1, 4])):
-        there.search(order=there.options("order")[words])
-        assert there.places == [*first, 0, 3]
-
-
 def test_any_transcript_is_shown_or_why_it_is_not():
     frame = browsable(4)
     frame["content"] = ["User: hello there\nAssistant: hi", None, "{broken", ""]
@@ -205,6 +184,7 @@ def test_messages_carry_roles_times_tokens_and_calls():
         assert odd.root.texts(".plw-who") in (["user"], [])
 
 
+@pytest.mark.slow
 def test_any_text_can_be_shown_found_and_sent():
     frame = browsable(len(PAYLOADS))
     for name in ("conversation_id", "summary", "llm_model"):

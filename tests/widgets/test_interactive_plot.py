@@ -33,29 +33,6 @@ def click(plot, mark):
     return front.root.one(".plw-below")
 
 
-@pytest.mark.slow
-def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
-    ax = plots.issues(DATA, by="prompt_id")
-    plot = InteractivePlot(ax)
-    there = TreeFrontEnd(plot)
-    assert "Long wait" in there.everything()
-    assert '"c1"' not in there.everything()
-    for message in (None, [], {}, {"action": "open"}, {"action": 7, "mark": "0"}, {"action": "open", "mark": 0}, {"action": "open", "mark": "-1"},
-                    {"action": "open", "mark": "10000"}, {"action": "open", "mark": "²"}, {"action": "open", "mark": "9" * 99}):  # fmt: skip
-        there.receive(message)
-        assert there.root.one(".plw-below").text == there.notice == ""
-        assert plot.browser is plot.labels is None
-    for place, mark in enumerate(ax.conversations.marks):
-        opened = click(plot, place)
-        rows = ax.conversations(*mark.key)
-        assert opened.one("b").text == f"{len(rows)} conversations · {mark.words}"
-        assert opened.all(widget=f"anywidget:{plot.browser.model_id}")
-        assert plot.browser._catalogue.ids == rows["conversation_id"].tolist()
-    assert [one["mark"] for one in there.root.all(".plw-mark", aria_expanded="true")] == [str(place)]
-    there.press("close", keys="Escape")
-    assert there.root.one(".plw-below").text == ""
-
-
 def test_the_output_is_the_picture_and_the_view_with_marks_on_its_points():
     shown = plt.get_fignums()
     ax = plots.sentiment_distribution(DATA.assign(sentiment="positive"))
@@ -78,28 +55,6 @@ def test_the_output_is_the_picture_and_the_view_with_marks_on_its_points():
     assert click(plot, 0).one("b").text.startswith("0 conversations · negative: 0%")
     plot.close()
     assert set(plot._repr_mimebundle_()[0]) == {"image/png", "text/plain"}
-
-
-@pytest.mark.slow
-def test_labels_stay_when_another_mark_is_opened(lift, tmp_path):
-    prompt = lift.client.prompts.create(name=tmp_path.name, content="c", llm_model="gpt-4o-mini").id
-    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
-    ids = sorted(lift.conversations(prompt)["conversation_id"])
-    ours = DATA.head(4).assign(conversation_id=ids, sentiment=["negative", "neutral", "neutral", "positive"])
-    path = tmp_path / "labels.csv"
-    for labels in (None, path, str(path), lift):
-        path.unlink(missing_ok=True)
-        plot = InteractivePlot(
-            plots.sentiment_distribution(ours), label_sets={"reason": ["bug", "other"]}, labels=labels
-        )
-        for place in (0, 1):
-            click(plot, place)
-            name = plot.browser._catalogue.ids[0]
-            TreeFrontEnd(plot.browser).press("label", field="task_completed", value="no")
-        kept = lift.labels(prompt) if labels is lift else plot.labels
-        assert len(kept) == 2
-        assert name in set(kept["conversation_id"])
-        assert labels is lift or "reason" in plot.labels
 
 
 @pytest.mark.slow

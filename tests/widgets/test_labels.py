@@ -17,7 +17,6 @@ from support.front_end import BrowserFrontEnd
 from support.hostile import ENCODABLE
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-SETS = {"reason": ["refund", "bug"]}
 
 
 def labelled(given=None):
@@ -132,34 +131,6 @@ def test_bad_labels_say_what_to_do(tmp_path):
     for sets in ({"note": ["a"]}, {"sentiment": ["a"]}, {"": ["a"]}, {"tone": "kind"}, {"tone": []}):
         with pytest.raises(ConfigError, match="label set"):
             front(label_sets=sets)
-
-
-def test_own_labels_and_a_note_are_kept_in_the_file(tmp_path):
-    path = tmp_path / "labels.csv"
-    first = front(labels=path, label_sets=SETS)
-    first.label(3, "reason", "bug")
-    first.note(3, "=SUM(1) looks\nodd")
-    first.note(5, "only a note")
-    again = front(labels=path, label_sets=SETS)
-    rows = again.widget.labels.set_index("conversation_id")
-    assert rows.loc["c3", ["reason", "note"]].tolist() == ["bug", "=SUM(1) looks\nodd"]
-    assert again.widget.labels.equals(first.widget.labels)
-    # What a spreadsheet would run is text.
-    assert "'=SUM" in path.read_text()
-    assert first.row(3).one(".plw-own").texts("b") == ["reason: bug", "note"]
-    # A note is no label.
-    assert again.progress.startswith("1 labelled")
-    again.search(labelled="no")
-    assert 5 in again.places
-    assert 3 not in again.places
-    # A set that is not asked for this time is not lost.
-    front(labels=path).label(7, "task_completed", "yes")
-    assert front(labels=path, label_sets=SETS).row(3).one(".plw-own").texts("b") == ["reason: bug", "note"]
-    again.search()
-    again.go("open", place=3)
-    again.press("remove")
-    assert again.row(3).one(".plw-own").texts("b") == ["note"]
-    assert again.root.one("textarea")["value"] == "=SUM(1) looks\nodd"
 
 
 def test_export_writes_what_labels_gives(tmp_path):

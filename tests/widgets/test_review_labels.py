@@ -8,7 +8,6 @@ from promptlift import analysis
 from promptlift.errors import ConfigError, ConnectionFailed
 from promptlift.widgets import VariantReview
 from promptlift.widgets.review import deciding
-from support.deployed import TEXTS
 from support.front_end import BrowserFrontEnd, ReviewFrontEnd
 
 pytestmark = pytest.mark.slow
@@ -93,28 +92,6 @@ def test_what_labels_say_comes_first_on_the_card_of_the_winner(lift, there, done
     label(lift, there, done, lambda variant, cell: cell % 4 == 0 if variant else cell % 4 > 0)
     assert ("not confirmed by labels", "plw-warn") in badges()
     assert labels_say(there)[-1].text.startswith("The whole corrected interval is below 0")
-
-
-def test_the_button_shows_the_draw_and_nothing_of_the_review(there, world, done, lift):
-    """A front end holds the whole state: what is not to be seen is not in it."""
-    variant = world.variant(done, 1)
-    lift.optimizations[done].mark(variant, verdict="keep", note="Support: the winner")
-    there.click("refresh")
-    there.click("apply", variant)
-    before = there.everything() + there.html
-    secrets = [world.variant(done, one) for one in range(len(TEXTS))]
-    secrets += ["Variant 1", "Support", "You h", "winner", "lift ", done]
-    assert all(one in before for one in secrets[:-1])
-    drawn = press(there)
-    # Nothing that another view or a late message asks for brings it back.
-    for kind in ("examples", "switch", "apply", "verdict", "refresh", "pair", "choose", "cancel"):
-        there.click(kind, variant)
-    drawn.label(0, "task_completed", "yes")
-    shown = there.everything() + there.html + drawn.everything() + drawn.html
-    secrets += [*drawn.widget._plan.ids, "is_original", "variant_id", '"chance"', "stratum"]
-    assert not [one for one in secrets if one in shown]
-    assert f"1 of {2 * CELLS} labelled" in drawn.progress
-    assert there.root.all(widget=f"anywidget:{drawn.widget.model_id}")
 
 
 def test_a_draw_is_left_with_the_corrected_lift_and_continued(there, lift, done):

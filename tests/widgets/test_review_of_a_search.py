@@ -47,10 +47,6 @@ def switch(there, name, variant_id="v6"):
     return next(iter(there.root.all(".plw-made")), None)
 
 
-def added(made):
-    return "".join(made.texts(".plw-line-added"))
-
-
 def test_each_candidate_stands_below_the_one_that_it_was_made_from(there):
     depths = {"v0": 0, "v1": 1, "v3": 2, "v5": 3, "v6": 4, "v2": 1, "v4": 2}
     found = members(there)
@@ -120,52 +116,6 @@ def test_each_edit_has_its_symptom_its_quotes_and_its_evidence(there, searched, 
     there = ReviewFrontEnd(VariantReview(lift, "o00001"))
     assert edit(there, "e1").texts("blockquote") == ["in a conversation that was deleted"]
     assert "“”" not in there.html
-
-
-def test_an_edit_is_switched_off_and_on_again_and_the_text_is_said_to_be_untested(there, searched, lift):
-    made = switch(there, "e4")
-    assert "untested" in made
-    assert TEXTS["e1"] in added(made)
-    assert TEXTS["e4"] not in added(made)
-    assert "plw-off" in edit(there, "e4").classes
-    assert switch(there, "e4") is None
-    # A pruned edit can be switched on; a refused one cannot.
-    assert TEXTS["e2"] in added(switch(there, "e2"))
-    there.click("switch", "v1", edit="edt_e5")
-    assert "cannot be switched" in there.notice
-    assert there.card("v1").all(".plw-made") == []
-    # A text that is another candidate is said to be that one.
-    made = switch(there, "e4", "v3")
-    assert "This is the text of Generation 1, from logged failures." in made
-    assert made.all(action="test") == made.all(action="apply-made") == []
-    # Without a switched edit nothing is tested, and nothing was.
-    for kind in ("test", "apply-made"):
-        there.click(kind, "v2")
-        assert "press Refresh" in there.notice
-    assert there.dialog is None
-    assert searched.texts["p1"] == ORIGINAL
-    assert not searched.asked
-    # Edits cannot be switched where they do not make the text.
-    searched.variants[-1]["content"] += "\nWritten by another hand."
-    there = ReviewFrontEnd(VariantReview(lift, "o00001"))
-    assert there.card("v6").all(".plw-switch") == []
-    assert "none can be switched off" in there.card("v6")
-    assert len(there.card("v3").all(".plw-switch")) == len(there.card("v3").all(".plw-edit"))
-
-
-def test_the_text_is_tested_by_an_optimization_of_its_own(there, searched):
-    switch(there, "e4")
-    there.press("test")
-    assert not searched.asked
-    assert there.dialog.texts(".plw-confirm") == ["Test it"]
-    assert TEXTS["e4"] not in there.texts()[1][1]
-    there.confirm("Without the fourth")
-    (body,) = searched.asked
-    text = f"You are the help desk of an invented shop.\n{TEXTS['e3']}\nNever promise a date.\n{TEXTS['e1']}"
-    assert body["candidates"] == [{"name": "Without the fourth", "content": text}]
-    assert (body["search"], body["promptId"], body["mode"]) == ("off", "p1", "validation")
-    assert "variantCount" not in body
-    assert "VariantReview(lift, 'o00002')" in there.notice
 
 
 def test_the_text_can_be_applied_with_a_warning_and_never_over_somebody_elses_change(
