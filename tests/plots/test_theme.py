@@ -22,6 +22,7 @@ HEBREW = "שלום עולם"
 MARK = "\N{LEFT-TO-RIGHT MARK}"
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 @example("\N{MENDE KIKAKUI SYLLABLE M001 KI}")
 @example("\N{HEBREW LETTER ALEF}" * 60)

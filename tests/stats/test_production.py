@@ -26,6 +26,7 @@ def test_looks_have_no_end_and_each_comes_once():
     assert [n for n in range(1, 300) if numbers[n] > numbers[n - 1]] == [30, 60, 120, 180, 240]
 
 
+@pytest.mark.slow
 def test_all_looks_together_spend_the_level_and_no_more():
     spent = math.fsum(look_level(look) for look in range(1, 200_000))
     assert 0.036 < spent < 0.04

@@ -63,6 +63,7 @@ def test_pages_one_after_the_other_are_one_file_and_what_is_beside_the_records_i
     assert "meta" not in reading.dropped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_page_larger_than_the_longest_record_is_read_one_record_at_a_time(tmp_path, indent):
     """A page of an API may have any size; here it is larger than what may be held."""
@@ -81,6 +82,7 @@ def test_a_page_larger_than_the_longest_record_is_read_one_record_at_a_time(tmp_
     assert reading.dropped == {"project": 1, "note": 1}
 
 
+@pytest.mark.slow
 def test_a_batch_of_spans_larger_than_the_longest_record_is_read_in_pieces(tmp_path):
     attributes = [
         {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},

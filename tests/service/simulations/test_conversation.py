@@ -150,6 +150,7 @@ def test_any_words_make_a_transcript_that_the_service_takes(payload):
         json.dumps(request.messages, ensure_ascii=False).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flood", ["\U0001f600" * 60_000, "\x01" * 150_000])
 def test_floods_stay_within_the_limits_of_content(flood):
     _, found = talk_with(in_turn(flood), in_turn(flood), max_turns=50)
