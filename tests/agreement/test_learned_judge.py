@@ -51,16 +51,3 @@ def test_learn_read_and_forget(wire, client):
     assert client.prompts.forget(prompt_id).success
     decided(wire, prompt_id)
     assert {wire.get(f"/conversations/{one}/insights")["basis"] for one in list(truth)[:3]} == {"words"}
-
-
-def test_labels_of_one_group_and_of_one_answer_are_refused(wire):
-    prompt_id = wire.add_prompt()
-    path = f"/{wire.scheme.segment}/{prompt_id}/learned-judge"
-    made = [wire.log(prompt_id, (DONE if at % 2 else FAILED).format(at)) for at in range(24)]
-    one_group = [
-        {"conversationId": one, "completed": bool(at % 2), "group": "ann"} for at, one in enumerate(made)
-    ]
-    answer = wire.ask("POST", path, {"labels": one_group})
-    assert (answer.status, "of one group" in answer.error["details"]["labels"]) == (400, True)
-    answer = wire.ask("POST", path, {"labels": [{"conversationId": one, "completed": True} for one in made]})
-    assert (answer.status, "24 and 0" in answer.error["details"]["labels"]) == (400, True)

@@ -47,23 +47,6 @@ def test_the_trend_is_what_pandas_calendar_gives(freq, tz, start):
     assert int(result[["n", "n_missing", "n_in_progress"]].to_numpy().sum()) == 1_500
 
 
-def test_days_without_conversations_are_there_and_have_no_rate():
-    table = small(
-        started_at=["2026-01-01", "2026-01-03", None, None], created_at=["2026-02-01", None, "2026-01-02", None],
-        task_completed=[True, False, None, True], prompt_id=["a", "b", "a", "b"],
-    )  # fmt: skip
-    result = analysis.completion_trend(table, by="prompt_id", freq="D")
-    assert result["prompt_id"].tolist() == ["a", "b"] * 3
-    assert result["n"].tolist() == [1, 0, 0, 0, 0, 1]
-    assert result["n_missing"].tolist() == [0, 0, 1, 0, 0, 0]
-    assert result[["rate", "rate_low", "rate_high"]].isna().all(axis=1).tolist() == [
-        False,
-        *[True] * 4,
-        False,
-    ]
-    assert result.attrs["promptlift"]["n_undated"] == 1
-
-
 @pytest.mark.parametrize(("n", "days", "freq"), [(3_000, 60, "D"), (100, 60, "W"), (3_000, 8_000, "MS")])
 def test_auto_takes_weeks_when_days_are_thin(n, days, freq):
     table = conversations(n, days=days, start="2001-01-10")

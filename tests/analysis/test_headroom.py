@@ -57,16 +57,6 @@ def test_the_gain_is_compared_with_what_the_pairs_can_find():
     assert analysis.headroom(shop(), pairs=8_000)["enough"].all()
 
 
-def test_a_longer_test_finds_less_and_more_certainty_needs_more():
-    def findable(**options):
-        return analysis.headroom(shop(), **options)["points_findable"][0]
-
-    assert findable(mode="validation") == smallest_findable_points(240, e_threshold=9.0, theta=0.65)
-    assert findable(mode="validation") < findable() < findable(confidence_mode="high")
-    with pytest.raises(ValueError, match="mode must be exploratory or validation"):
-        analysis.headroom(shop(), mode="quick")
-
-
 def test_where_all_have_an_issue_nothing_is_known():
     result = analysis.headroom(table_of((["Wait"], True, 3), (["Wait"], False, 5)))
     assert result["points"].isna().all()

@@ -39,21 +39,6 @@ def as_conversations(table):
     return table.drop(columns=["judge", "judge_version"]).rename(columns={"verdict": "task_completed"})
 
 
-def test_a_trend_over_two_versions_is_marked_and_nothing_is_said_of_a_slope():
-    one, two = verdicts(days=20), verdicts(version=2, days=20, seed=2)
-    two["verdict"] = True
-    day = pd.Timestamp("2026-10-11", tz="UTC")
-    both = pd.concat([one[one["started_at"] < day], two[two["started_at"] >= day]], ignore_index=True)
-    trend = analysis.completion_trend(both, freq="D")
-    assert list(trend["judge_versions"]) == ["1"] * 10 + ["2"] * 10
-    facts = trend.attrs["promptlift"]
-    assert facts["judge_changes"] == [{"at": "2026-10-11T00:00:00+00:00", "before": "1", "after": "2"}]
-    assert facts["judge_versions"] == [1, 2]
-    # A jump from 40 to 100 %, which is the other judge's: of conversations it would be called a trend.
-    assert facts["trends"] == []
-    assert analysis.completion_trend(as_conversations(both), freq="D").attrs["promptlift"]["trends"]
-
-
 def by_models(count=400):
     """Verdicts of one version, for which another model answers from the eleventh day on."""
     table = verdicts(count)
@@ -177,3 +162,18 @@ def test_a_judge_without_verdicts_says_what_to_do():
             pd.DataFrame({"conversation_id": ["c1"], "question": "refund", "value": [True]}),
             verdicts(10).head(0),
         )
+
+
+def test_agreement_is_of_each_version():
+    one, two = verdicts(300), verdicts(300, version=2)
+    two["verdict"] = two["truth"]
+    both = pd.concat([one, two.head(250)], ignore_index=True)
+    labels = labels_for(one, analysis.label_plan(one, n=100))
+    found = analysis.judge_agreement(labels, both)
+    assert list(found["judge_version"]) == [1, 2]
+    assert set(found["question"]) == {"refund"}
+    assert found["kappa"].iloc[0] < 0.8
+    assert found["kappa"].iloc[1] == 1.0
+    assert (found["n"] + found["n_unjudged"] == 100).all()
+    wide = labels.rename(columns={"value": "refund"}).drop(columns="question")
+    assert analysis.judge_agreement(wide, one)["agreed"].iloc[0] == found["agreed"].iloc[0]

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from promptlift.client.known_answers import KnownAnswers
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, workspace
 
@@ -28,21 +27,3 @@ def test_pages_that_are_as_before_are_not_sent_again(tmp_path, in_use):
         before = service.unchanged
         assert lift.conversations(insights=True)["status"].tolist()[444] == "abandoned"
         assert service.unchanged >= before + pages - 1
-
-
-def test_the_room_is_for_what_was_asked_for_last():
-    kept = KnownAnswers(room=10)
-    for name in ("a", "b"):
-        kept.keep(name, {"etag": f'"{name}"'}, b"12345")
-    assert kept.of("a") == ('"a"', b"12345")
-    kept.keep("c", {"etag": '"c"'}, b"123")
-    assert kept.of("b") is None
-    assert kept.of("a") is not None
-    kept.keep("a", {"etag": '"a2"', "cache-control": "no-store"}, b"1")
-    assert kept.of("a") is None
-    kept.keep("d", {"etag": '"d"'}, b"12345678901")
-    kept.keep("e", {}, b"1")
-    assert kept.of("d") is kept.of("e") is None
-    kept.keep("f", {"etag": '"f"'}, b"1234567")
-    assert kept.of("c") is not None
-    assert kept.of("f") is not None

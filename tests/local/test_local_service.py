@@ -18,7 +18,7 @@ import pytest
 
 import promptlift
 from promptlift.errors import ConfigError, ServiceStartError
-from promptlift.local import DataFolder, ServiceUse
+from promptlift.local import DataFolder
 from promptlift.service.administration.accounts import revoke_key
 from promptlift.service.settings import ServiceSettings
 from support.service_process import ServiceProcess, clean_environment, is_running, wait_until
@@ -278,22 +278,6 @@ def test_a_full_disk_is_a_clear_error(data):
     assert "ServiceStartError" in done.stderr
     assert "disk is full" in done.stderr
     assert not DataFolder(data).service_lives()
-
-
-def test_a_start_that_fails_leaves_no_user(data):
-    folder = DataFolder(data)
-    (folder.path / "promptlift.db").mkdir()
-    with pytest.raises(ServiceStartError):
-        ServiceUse(folder)
-    assert list(folder.users.iterdir()) == []
-
-
-def test_the_log_keeps_a_moderate_size(data):
-    folder = DataFolder(data)
-    folder.log.write_bytes(b"x" * 6_000_000)
-    os.close(folder.open_log())
-    assert folder.log.stat().st_size == 0
-    assert folder.log.with_suffix(".log.1").stat().st_size == 6_000_000
 
 
 def test_a_notebook_killed_and_run_again_at_once_works(data):

@@ -50,12 +50,3 @@ def test_the_wait_is_given_up_when_nothing_new_comes(foreign, theirs):
     ) as caught:
         wait_for_insights(theirs, ["p1"], patience=0.05, progress=False)
     assert caught.value.fetched == 2
-
-
-def test_our_service_is_asked_for_the_counts_alone(lift):
-    prompt = lift.client.prompts.create(name="waited for", content="Help.", llm_model="gpt-4o")
-    texts = [f"User: Where is {number}?\nAssistant: Here." for number in range(30)]
-    assert lift.log([{"content": text} for text in texts], prompt_id=prompt.id).failed == []
-    assert wait_for_insights(lift, [prompt.id], progress=False) == 30
-    counts = lift.client.prompts.status(prompt.id).insights
-    assert (counts.ready, counts.waiting, counts.failed, counts.reasons) == (30, 0, 0, [])

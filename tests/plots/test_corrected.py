@@ -57,17 +57,6 @@ def test_the_judges_estimate_is_hollow_and_the_corrected_one_filled(world, name,
     assert "labels" not in said(without)
 
 
-def test_a_corrected_difference_is_below_the_judges_and_inside_of_the_axes(world):
-    table, labels = world
-    result = analysis.compare(table, by="prompt", control="old", labels=labels)
-    ax = plots.compare(result)
-    (above,), (below,) = estimates(ax, axis=1)
-    assert below < above
-    low, high = ax.get_xlim()
-    assert low < result["difference_points_corrected_low"].iloc[0]
-    assert high > result["difference_points_high"].iloc[0]
-
-
 def test_titles_say_that_labels_correct_them_or_that_they_are_uncorrected(world):
     table, labels = world
     several = table.assign(prompt=table["prompt"].where(table.index % 4 != 0, "third"))

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import polars as pl
 import pytest
 from matplotlib.colors import same_color
 
@@ -75,14 +74,6 @@ def test_the_title_is_the_name_or_a_text_of_the_caller_and_findings_can_be_left_
     table = conversations(60)
     assert "is the most frequent issue" not in said(plots.prompt_overview(table, title=None))
     assert "Mine" in words(plots.prompt_overview(table, title="Mine"))
-
-
-@pytest.mark.slow
-def test_a_table_is_cut_to_the_prompt():
-    table = conversations(200)
-    expected = (table["prompt_id"] == "a").sum()
-    for source in (table, pl.from_pandas(table)):
-        assert f"{expected:,}" in words(plots.prompt_overview(source, "a"))
 
 
 def test_aggregates_are_drawn_hollow_and_without_intervals():

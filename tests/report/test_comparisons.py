@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import analysis
-from promptlift.report.period import window_of
 from support.labelled import judged, label
 from support.report_numbers import document_of, exact_tables, texts_of
 from support.report_page import NOW, clock, conversations
@@ -136,28 +135,6 @@ def test_a_redacted_report_names_no_value_of_a_column_that_may_name_a_person():
     assert {word for word in hidden if word in plain} >= {"Wobblefish", "Quentin", "Marlowe"}
     redacted = str(document(parts, redacted=True))
     assert not {word for word in hidden if word in redacted}
-
-
-@pytest.mark.parametrize(
-    ("period", "before"),
-    [
-        (7, ("the 7 days before", datetime(2026, 2, 24, 9, 30, tzinfo=UTC))),
-        (1, ("the day before", datetime(2026, 3, 8, 9, 30, tzinfo=UTC))),
-        (("2026-02-01", "2026-02-28"), ("the 28 days before", datetime(2026, 1, 4, tzinfo=UTC))),
-        # Of a period that is not over, as much counts as has passed.
-        (("2026-03-01", "2026-03-31"), ("the equally long period before", datetime(2026, 2, 19, 14, 30, tzinfo=UTC))),
-        ((None, "2026-02-28"), None),
-        (("2026-04-01", None), None),
-        (None, None),
-    ],
-)  # fmt: skip
-def test_the_period_before_is_as_long(period, before):
-    window = window_of(period, NOW)
-    if before is None:
-        assert window.previous is None
-        return
-    assert (window.previous.words, window.previous.start) == before
-    assert window.previous.end == window.start
 
 
 def test_a_trend_that_a_model_saw_is_said_as_its_own():

@@ -111,3 +111,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         report.write(None, "p1", tmp_path / "r.html", logo=tmp_path / "no.png")
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         report.write(None, "p1", tmp_path / "r.html", logo=tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16"])
+def test_every_kind_of_png_is_read(mode):
+    logo = read_logo(picture(mode=mode))
+    with Image.open(io.BytesIO(logo.data)) as shown:
+        assert shown.mode == ("RGBA" if mode in {"LA", "RGBA"} else "RGB")

@@ -258,15 +258,3 @@ def test_a_source_that_cannot_be_used_is_refused(tmp_path):
     for source in (None, [{"a": 1}]):
         with pytest.raises(TypeError, match=r"made from a workspace .* or a pandas table of"):
             write(source, tmp_path / "r.html")
-
-
-@pytest.mark.slow
-def test_a_report_of_a_table_loads_no_client(tmp_path):
-    conversations(20).to_pickle(tmp_path / "table")
-    code = (
-        "import sys, pandas; from promptlift import report; report.write(pandas.read_pickle('table'), None, 'r.md');"
-        "print({'promptlift.workspace', 'promptlift.client', 'httpx', 'matplotlib'} & set(sys.modules))"
-    )
-    run = [sys.executable, "-c", code]
-    out = subprocess.run(run, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
-    assert out.strip() == "set()"

@@ -6,29 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from promptlift.schema.conversations import Conversation
 from promptlift.schema.model import from_wire_time, to_wire_time
-from promptlift.schema.prompts import Prompt
-
-
-def test_names_are_camel_case_on_the_wire_and_snake_case_in_python():
-    prompt = Prompt(id="p", name="n", content="c", status="active", llm_model="gpt-4o", max_tokens=5)
-    assert prompt.to_wire() == {
-        "id": "p",
-        "name": "n",
-        "content": "c",
-        "status": "active",
-        "llmModel": "gpt-4o",
-        "maxTokens": 5,
-    }
-    assert Prompt.from_wire(prompt.to_wire()) == prompt
-
-
-def test_fields_that_nobody_knows_are_kept_and_written_back():
-    wire = {"id": "c", "status": "completed", "novel": {"deepField": [1, None]}, "promptId": "p"}
-    conversation = Conversation.from_wire(wire)
-    assert conversation.model_extra == {"novel": {"deepField": [1, None]}}
-    assert conversation.to_wire() == wire
 
 
 @pytest.mark.parametrize(

@@ -69,16 +69,6 @@ def test_a_rate_is_corrected_as_worked_by_hand():
     assert found.high - found.rate == pytest.approx(math.sqrt(upper + of_judge), rel=1e-6)
 
 
-def test_a_judge_that_gives_numbers_is_corrected_too():
-    scores = LabelledGroup(WORKED.labels, 0.9 * WORKED.judged + 0.05, 0.9 * WORKED.unlabelled + 0.05)
-    found = corrected_rate(scores)
-    assert found.rate == pytest.approx(corrected_rate(WORKED).rate)
-    assert found.rate - found.low == pytest.approx(found.high - found.rate)
-    assert found.high - found.low == pytest.approx(
-        corrected_rate(WORKED).high - corrected_rate(WORKED).low, rel=0.1
-    )
-
-
 def test_below_thirty_labels_the_interval_is_students():
     few = corrected_rate(group(11, 1, 2, 10, 100, 100))
     assert few.n_labels == 24

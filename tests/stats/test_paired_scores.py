@@ -6,13 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from promptlift.stats.scores import paired_score_test
-
-scores = st.lists(st.integers(1, 5), min_size=1, max_size=40)
 
 
 def every_sign(differences):
@@ -31,19 +27,6 @@ def test_few_items_are_exact_with_ties(n):
     assert paired_score_test(first, second).p == pytest.approx(
         every_sign(moved) if len(moved) else 1.0, abs=1e-12
     )
-
-
-@settings(deadline=None)
-@given(scores, st.data())
-def test_swapping_the_groups_turns_everything_round(first, data):
-    second = data.draw(st.lists(st.integers(1, 5), min_size=len(first), max_size=len(first)))
-    one, other = paired_score_test(first, second), paired_score_test(second, first)
-    assert one.p == pytest.approx(other.p)
-    assert one.rank_direction == -other.rank_direction
-    assert (one.n_better, one.n_worse) == (other.n_worse, other.n_better)
-    assert one.difference == pytest.approx(-other.difference)
-    if one.low is not None:
-        assert one.low <= one.difference <= one.high
 
 
 def test_nothing_to_compare_is_unknown():

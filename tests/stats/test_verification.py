@@ -13,29 +13,6 @@ from promptlift.stats.shrinkage import kept_share
 from support.experiments import chance, play
 
 
-def test_a_winner_is_measured_again_on_four_passes_that_decide_nothing():
-    run = Experiment(1, seed=3)
-    play(run, chance([0.5, 0.9], 2), most=9)
-    decided = run.verdict()
-    while decided.winner is None:  # pragma: no cover - the first seed finds it
-        pytest.fail("the variant should have won by now")
-    before = len(decided.trace)
-    stages = []
-    while (step := run.next_pass()) is not None:
-        stages.append((step.stage, step.arms))
-        # In the verification the winner is far worse.
-        play(run, lambda _cell, arm: arm == 0, most=1)
-        assert (run.verdict().status, run.verdict().winner) == ("winner", 1)
-    assert set(stages) <= {("verify", (0, 1))}
-    verdict = run.verdict()
-    assert verdict.trace == decided.trace
-    assert len(verdict.trace) == before
-    assert verdict.analysis.lift == decided.analysis.lift
-    assert verdict.verification.n == 60
-    assert verdict.progress.stage == "verify"
-    assert verdict.progress.passes_left == 0
-
-
 def test_the_fresh_pairs_enter_the_expected_lift_and_nothing_else():
     run = Experiment(1, "validation", "low", seed=1)
     answer = chance([0.55, 0.85], 11)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from datetime import UTC, datetime, timedelta
 
 from promptlift import transcripts
-from promptlift.transcripts.system_prompts import KEPT_TEXTS, SystemPrompts
 
 PROMPT = "You help. \r\n ☎  "
-START = datetime(2026, 10, 1, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 TALK = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
 SYSTEM = {"role": "system", "content": PROMPT}
 
@@ -67,28 +62,3 @@ def test_what_is_no_system_prompt_is_not_taken_for_one(written):
     assert len(reading.conversations) == len(records)
     found = reading.system_prompts
     assert (len(found), found.main, found.overlapping) == (0, None, False)
-
-
-def counted(*items):
-    found = SystemPrompts()
-    for text, at in items:
-        found.add(text, at)
-    return found
-
-
-def unlike(number):
-    """A text that has nothing in common with those of other numbers."""
-    return " ".join(hashlib.sha256(f"{number} {word}".encode()).hexdigest()[:9] for word in range(5))
-
-
-def test_very_many_texts_are_counted_and_few_of_them_kept():
-    found = SystemPrompts()
-    for number in range(2_000):
-        found.add("often" if number in (3, 1_500) else unlike(number), START + number * HOUR)
-    assert len(found) == 1_999
-    assert len(list(found)) <= 2 * KEPT_TEXTS
-    assert (found.main.text, found.main.conversations, found.main.first_at) == ("often", 2, START + 3 * HOUR)
-    again = counted((unlike(5), START))
-    found.merge(again)
-    assert len(found) == 1_999
-    assert found.main.text in ("often", unlike(5))

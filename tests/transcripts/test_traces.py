@@ -149,22 +149,6 @@ def test_a_bad_record_is_reported_and_the_rest_goes_in(written):
     ]
 
 
-def test_scores_are_recognised_and_hold_no_conversations(written):
-    score = {
-        "id": "1",
-        "session_id": "s",
-        "name": "done",
-        "value": 1,
-        "source": "API",
-        "data_type": "BOOLEAN",
-    }
-    reading = transcripts.read(written("a.jsonl", [score, score, score | {"name": "mood"}]))
-    assert (reading.format, reading.conversations, reading.problems) == ("langfuse-scores", [], [])
-    (note,) = reading.notes
-    assert note.startswith("These are scores of Langfuse, done (2), mood (1): they rate conversations")
-    assert note.endswith("then lift.labels.read(FILE, PROMPT) reads these as labels.")
-
-
 def test_prompts_of_one_session_are_conversations_of_their_own(written, said):
     route = [{"role": "system", "content": "You route."}, {"role": "user", "content": "Find it"}]
     router = langfuse("s-1", route, {"role": "assistant", "content": "search"}, 5) | {"prompt_name": "router"}

@@ -8,7 +8,6 @@ import promptlift
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
 from promptlift.frames.layouts import TABLES
-from promptlift.workspace import RunStopped, StillRunning
 
 pytestmark = pytest.mark.slow
 
@@ -108,21 +107,6 @@ def test_the_same_set_models_and_versions(begun):
     version = lift.versions("Benchmarked one")["version_id"].iloc[0]
     both = lift.benchmark("Benchmarked one", versions=[version], scenarios=2, max_turns=1)
     assert len({arm.content for arm in both.state.arms}) == 1
-
-
-def test_waiting_ends_by_time_and_a_stop_is_told(begun):
-    lift, _ = begun
-    with pytest.raises(StillRunning, match="waits for it") as late:
-        lift.benchmark("Benchmarked one", scenarios=500, scenario_set={"source": "model"}, wait=False).wait(
-            timeout=0
-        )
-    running = late.value.run
-    assert running.stop("seen enough").stop_reason == "seen enough"
-    with pytest.warns(RunStopped, match="seen enough"):
-        assert running.wait().status == "stopped"
-    running.delete()
-    with pytest.raises(NotFound, match="Benchmark not found"):
-        running.conversations()
 
 
 def test_what_cannot_be_compared_is_said(begun):

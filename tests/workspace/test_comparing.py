@@ -98,18 +98,6 @@ def test_filters_of_conversations_hold_for_both_sides(samples):
         samples.compare(1, 2, prompt=[V1, V2])
 
 
-def test_combinations_of_several_columns(samples):
-    by = ["llm_model", "metadata.channel"]
-    found = samples.compare(("gpt-4o-mini", "web"), ("gpt-4o-mini", "mobile"), by=by, prompt=V2)
-    df = samples.conversations(V2)
-    of_model = df[df["llm_model"] == "gpt-4o-mini"]["metadata.channel"].value_counts()
-    assert sides(found) == {f"gpt-4o-mini · {channel}": of_model[channel] for channel in ("web", "mobile")}
-    assert "gpt-4o-mini · mobile" in found.sentence
-    assert not found.others["name"].str.startswith(("llm_model", "metadata.channel")).any()
-    with pytest.raises(ValueError, match="each side needs 2 values, one for each of llm_model"):
-        samples.compare("gpt-4o-mini", "web", by=by)
-
-
 def test_two_periods(samples):
     cut = "2026-10-10"
     found = samples.compare((None, cut), (cut, None), prompt=V2)
@@ -204,21 +192,3 @@ def test_nothing_shown_is_raw(name):
     table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
     found = Comparison(*two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC"))
     assert name not in found._repr_html_()
-
-
-def test_labels_correct_the_answer_and_the_judges_is_repeated(samples, of_prompts):
-    df = of_prompts.conversations
-    plan = analysis.label_plan(df, by="compared", n=120)
-    said = df.set_index("conversation_id")["task_completed"]
-    # A person who contradicts the judge in every fourth conversation.
-    answers = [bool(said[one]) != (place % 4 == 0) for place, one in enumerate(plan["conversation_id"])]
-    found = samples.compare(V1, V2, labels=plan.assign(value=answers))
-    row = found.table.iloc[0]
-    assert row["n_labels"] + row["n_labels_control"] == 120
-    assert row["not_corrected"] == ""
-    assert row["rate_corrected"] < row["rate"]
-    assert found.sentence.startswith("Corrected by 120 labels: ")
-    assert found.notes[0] == f"Uncorrected, as the judge says: {of_prompts.sentence}"
-    assert "Corrected by labels, points" in found._repr_html_()
-    week = samples.this_week(V2, until="2026-11-02", labels=plan.assign(value=answers)).table.iloc[0]
-    assert 0 < week["n_labels"] + week["n_labels_control"] < 120

@@ -7,8 +7,7 @@ import pytest
 
 import promptlift
 from promptlift import analysis
-from promptlift.errors import InvalidState, NotFound
-from promptlift.workspace import RunStopped, StillRunning
+from promptlift.errors import InvalidState
 from support.answering_model import serving
 from support.judging_model import QUESTION, JudgingModel, world
 from support.service_process import ServiceProcess
@@ -94,18 +93,6 @@ def test_labels_name_the_question_of_the_judge(judged):
     assert workspace.judges.align("named", pd.concat([words, other])).alignment.labels == 60
     with pytest.raises(ValueError, match="answer task_completed, not named"):
         workspace.judges.align("named", other)
-
-
-def test_waiting_ends_in_words(judged):
-    workspace, _ = judged
-    workspace.judges.create("limited", QUESTION, examples=[("Assistant: a voucher", True)])
-    with pytest.warns(RunStopped, match="limit of 1 tokens is reached.*judges.run.*resume"):
-        assert workspace.judges.plan("limited", max_tokens=1).run().status == "stopped"
-    with pytest.raises(StillRunning, match=r"lift\.judges\.run\(.*wait"):
-        workspace.judges.plan("limited").run(wait=False).wait(timeout=0)
-    with pytest.raises(NotFound, match="Near names: limited"):
-        workspace.judges.get("limitted")
-    assert workspace.judges.delete("limited").success
 
 
 def test_without_a_model_the_plan_and_the_error_say_what_to_set(lift):
