@@ -105,23 +105,6 @@ def test_an_issue_that_only_comes_with_a_weaker_model_or_a_harder_topic_has_no_i
     assert "with the same model and topic" in recommendations(figures, list(issues.values()), {}, NOBODY)[0]
 
 
-@pytest.mark.parametrize(
-    ("n", "failed", "judged", "impact"),
-    [
-        (20, 16, 100, "high"),
-        (1, 1, 100, "medium"),
-        (200, 100, 1000, "medium"),
-        (20, 10, 100, "low"),
-        (20, 2, 100, "low"),
-    ],
-)
-def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, impact):
-    """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
-    done = n - failed + round(0.66 * (judged - n))
-    (issue,) = issues_of(together(n, failed, "Late delivery"), judged=judged, done=done)
-    assert issue_view(issue, totals(judged, done), ()).impact == impact
-
-
 def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
     # Nor has one whose conversations are all of a model that no other has.
     alone = find_issues([together(20, 16, "Slow", model="new"), together(80, 24)], {}, NONE)[0]

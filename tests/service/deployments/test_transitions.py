@@ -59,18 +59,6 @@ def test_a_winner_that_was_compared_with_another_text_does_not_go_live_by_itself
 
 
 @both
-def test_a_double_click_applies_once(world):
-    optimization_id = world.optimization()
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: world.apply(optimization_id), range(8)))
-    assert sorted(answer["changed"] for answer in answers) == [False] * 7 + [True]
-    assert len({answer["versionId"] for answer in answers}) == 1
-    assert len(world.versions()) == 2
-    assert world.kinds() == ["prompt.updated"]
-    assert world.states(optimization_id) == ["live"]
-
-
-@both
 def test_two_variants_at_once_leave_one_live(world):
     optimization_id = world.optimization()
     with ThreadPoolExecutor(4) as pool:

@@ -104,21 +104,6 @@ def test_a_trial_whose_job_died_is_made_again(world):
     assert world.watch.places(200) == 1
 
 
-def test_a_trial_that_never_asked_the_model_is_made_again_at_once(world):
-    world.lose("a")
-    world.later(PAUSE_SECONDS)
-    world.watch.places(200)
-    world.watch.claimed(["b"])
-    assert world.watch.begin("b")
-    world.watch.untested("b")
-    world.later(0)
-    assert len(world.trials) == 2
-    world.watch.places(200)
-    world.watch.claimed([])
-    world.later(0)
-    assert len(world.trials) == 3
-
-
 def test_one_conversation_that_the_model_fails_on_stops_no_other(world):
     assert world.watch.begin("poison")
     assert world.watch.begin("other")

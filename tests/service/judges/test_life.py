@@ -144,15 +144,6 @@ def test_a_judge_that_cannot_be_improved_stays_as_it_is_and_says_so(tmp_path):
         assert wire.send("GET", f"/judges/{judge}")[1]["version"] == 1
 
 
-def test_it_judges_on_postgresql(tmp_path, postgres_url):
-    with judged_service(JudgingModel(), tmp_path / "data", database=postgres_url) as (_, wire):
-        judge, truth = log(wire, 6)
-        assert ended(wire, begin(wire, f"/judges/{judge}/backfill"))["progress"]["done"] == 6
-        everything = wire.send("GET", f"/judges/{judge}/verdicts?allVersions=true&limit=100")[1]
-        assert {one["conversationId"] for one in everything["data"]} == truth.keys()
-        assert wire.send("DELETE", f"/judges/{judge}")[0] == 200
-
-
 def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres_url):
     """The worker has the row of its run, and adds rows of the judge that is being deleted."""
     options = {"database": postgres_url, "options": ["--no-worker"]}

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from promptlift.errors import PromptliftError
-from promptlift.service.llm.calls import Calls, RetryPolicy
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.failures import Availability, Cancelled, EndpointDown, LlmError, LlmUnavailable
+from promptlift.service.llm.failures import Cancelled, LlmError, LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
 from support.raw_endpoint import left, read_request, whole_answer
 from support.service_process import wait_until
@@ -133,25 +133,3 @@ def test_nothing_is_left_running_when_the_client_is_closed(raw):
         client.chat(say("a"), purpose="agent")
     endpoint.close()
     assert set(threading.enumerate()) <= before
-
-
-def test_nobody_waits_on_for_an_endpoint_that_is_gone(raw):
-    """Requests that hang and pauses between tries end with the patience, not with their own time."""
-    hanging = Hanging()
-    _, client = raw(hanging)
-    client.availability = Availability(after=3)
-    calls = Calls(
-        client,
-        asyncio.Semaphore(8),
-        policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
-        patience=0,
-    )
-    with ThreadPoolExecutor(8) as pool:
-        hung = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
-        for _ in range(2):
-            assert hanging.hung.acquire(timeout=10)
-        for _ in range(3):
-            calls.record("it answered 503")
-        assert not wait(hung, LIMIT).not_done
-    assert all(isinstance(call.exception(), EndpointDown) for call in hung)
-    assert "it answered 503" in str(hung[0].exception())

@@ -83,25 +83,6 @@ def test_an_answer_that_does_not_fit_is_asked_for_once_more(talk, text, reason):
     assert reason in stub.asked[1].body["messages"][3]["content"]
 
 
-@pytest.mark.parametrize(("temperature", "again"), [(0.0, 0.7), (1.0, 1.0), (None, None)])
-def test_what_did_not_fit_near_temperature_0_is_asked_for_less_strictly(talk, temperature, again):
-    stub, client = talk([completion("nothing"), completion('{"name": "a", "count": 1}')])
-    client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
-    assert [one.body.get("temperature") for one in stub.asked] == [temperature, again]
-    client.chat(ASK, purpose="context", schema=Fruit, temperature=temperature)
-    assert stub.asked[-1].body.get("temperature") == temperature
-
-
-def test_a_check_of_the_caller_counts_as_not_fitting(talk):
-    def odd(fruit):
-        if fruit.count % 2 == 0:
-            raise ValueError("count must be odd")
-
-    stub, client = talk([completion('{"name": "a", "count": 2}'), completion('{"name": "a", "count": 3}')])
-    assert client.chat(ASK, purpose="context", schema=Fruit, check=odd).parsed.count == 3
-    assert "count must be odd" in stub.asked[1].body["messages"][-1]["content"]
-
-
 def bad_request(message):
     return Say({"error": {"message": message}}, status=400)
 

@@ -38,17 +38,6 @@ def find(served, name):
     return asyncio.run(served.find(name))
 
 
-def test_a_name_that_is_not_on_the_list_is_looked_for_again_when_the_list_is_older_than_a_moment():
-    clock, endpoint = Clock(), Endpoint("a")
-    served = ServedModels(endpoint, clock=clock)
-    assert find(served, "b").names == {"a"}
-    endpoint.names = ("a", "b")
-    assert find(served, "b").names == {"a"}
-    clock.now += REMEMBERED_SECONDS
-    assert find(served, "b").names == {"a", "b"}
-    assert endpoint.asked == 2
-
-
 def test_a_failure_is_remembered_and_the_last_list_stays_valid(caplog):
     clock, endpoint = Clock(), Endpoint("a")
     served = ServedModels(endpoint, clock=clock)

@@ -49,22 +49,6 @@ def write(model, count=3, *, known=(), seed=7):
     return write_scenarios(model_tasks(model), **request, organization=Organization(), exclusions=None)
 
 
-def test_the_opening_is_the_first_user_message_as_it_stands():
-    said = [
-        ("assistant", "How can I help?"),
-        ("user", "  "),
-        ("user", " My order\n\nis LATE "),
-        ("user", "hello?"),
-    ]
-    content = json.dumps({"messages": [{"role": role, "content": text} for role, text in said]})
-    assert from_conversation(content, None) == Scenario(
-        "My order is LATE",
-        " My order\n\nis LATE ",
-        "Get what the first message asks for, completely.",
-        "conversation",
-    )
-
-
 def test_the_goal_is_what_was_asked_and_not_how_it_ended():
     summary = "The user wanted to move a flight to Friday. The assistant refused. The user gave up."
     insights = {"summary": summary, "topics": ["flight change", "fees"], "taskCompleted": False}

@@ -94,22 +94,6 @@ def test_another_verdict_while_a_job_works_makes_its_result_void_and_asks_no_jud
 
 
 @sqlite_only
-def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_due(waiting):
-    claim(waiting, "one")
-    with waiting.database.write() as connection:
-        judging.put_back(connection, "one", ["a"], after=NOW + 60_000, problem="away", counts=False)
-        judging.put_back(connection, "one", ["b"], after=NOW + 60_000, problem="its own")
-        judging.LEASES.release(connection, "one", ["c"])
-    assert claim(waiting, "two") == ["c"]
-    with waiting.database.write() as connection:
-        judging.make_due(connection, ["a", "c", "nobody"], now=NOW + 1)
-    assert claim(waiting, "three", now=NOW + 1) == ["a"]
-    with waiting.database.read() as connection:
-        attempts = dict(connection.execute(select(table.c.id, table.c.judge_attempts)).all())
-    assert attempts == {"a": 0, "b": 1, "c": 0}
-
-
-@sqlite_only
 def test_conversations_that_could_not_be_judged_are_counted_by_state_and_reason(waiting):
     waiting.add_prompt("prm_2")
     waiting.add_conversations("other", prompt="prm_2")

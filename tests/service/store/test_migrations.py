@@ -30,16 +30,6 @@ def test_migrations_make_the_tables_of_the_code(database):
             assert {index.name for index in table.indexes} <= indexes
 
 
-def test_migrating_again_changes_nothing(filled):
-    before = everything(filled.database)
-    assert before["accounts"]
-    assert before["prompts"]
-    filled.database.migrate()
-    filled.database.migrate()
-    assert everything(filled.database) == before
-    test_migrations_make_the_tables_of_the_code(filled.database)
-
-
 def everything(database):
     """Every row of every table, that of the version included."""
     with database.read() as connection:
@@ -71,20 +61,6 @@ def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url)
     assert [process.exitcode for process in started] == [0, 0, 0]
 
 
-def test_a_database_of_another_version_is_left_alone_and_the_message_says_what_to_do(database_url):
-    opened = Database(database_url)
-    opened.migrate()
-    with opened.write() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    try:
-        with pytest.raises(
-            ServiceStartError, match=r"another version of promptlift: .* version 9999, .* up to 0001. Upgrade"
-        ):
-            opened.migrate()
-    finally:
-        opened.close()
-
-
 def test_a_database_that_cannot_be_used_is_left_alone_and_told_without_the_password(tmp_path):
     file = tmp_path / "promptlift.db"
     file.write_bytes(b"not a database at all, but long enough to have a header " * 20)
@@ -113,13 +89,3 @@ def test_a_database_that_cannot_be_used_is_left_alone_and_told_without_the_passw
 def test_what_is_no_address_is_told_with_examples(url):
     with pytest.raises(ConfigError, match="use sqlite:///FILE or postgresql://HOST/NAME"):
         Database(url)
-
-
-def test_sqlite_is_in_wal_mode_with_foreign_keys(tmp_path):
-    opened = Database(f"sqlite:///{tmp_path / 'promptlift.db'}")
-    with opened.write() as connection:
-        found = [
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("foreign_keys", "journal_mode")
-        ]
-    opened.close()
-    assert found == [1, "wal"]

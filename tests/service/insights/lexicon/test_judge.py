@@ -31,13 +31,6 @@ SOLVED = talk_of(
     "Great, thank you, that answers my question!",
     "You're welcome. Have a nice day!",
 )
-FAILED = talk_of(
-    "I want a refund for my broken headphones.",
-    "You can find our opening hours on the website.",
-    "That's not what I asked. I want a refund for my broken headphones!",
-    "I'm sorry, I can't help with that.",
-    "This is ridiculous, let me speak to a human.",
-)
 
 
 def test_a_solved_conversation():
@@ -47,21 +40,6 @@ def test_a_solved_conversation():
     assert found.quality > 75
     assert found.summary.startswith("Asked: “Hi, my order 4711")
     assert "satisfied" in found.summary
-
-
-def test_a_failed_conversation():
-    found = JUDGE.judge(FAILED)
-    assert (found.sentiment, found.task_completed) == ("negative", False)
-    assert found.quality < 30
-    titles = [issue.title for issue in found.issues]
-    assert titles[:2] == ["User gave up", "Answer did not help the user"]
-    assert "User asked for a person" in titles
-    assert "Assistant could not do what was asked" in titles
-    assert "User had to repeat the request" in titles
-    assert [issue.severity for issue in found.issues] == sorted(
-        (issue.severity for issue in found.issues), key=("high", "medium", "low").index
-    )
-    assert found.issues[0].evidence == "This is ridiculous, let me speak to a human."
 
 
 def evidence(transcript):
