@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from promptlift.stats import labels_needed
-from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
+from promptlift.stats.judge_errors import equal_error_test, rogan_gladen
 from promptlift.stats.label_estimates import quantile_of
-from promptlift.stats.label_planning import completed_by_verdict
+from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
     LabelledGroup,
     corrected_difference,
@@ -67,6 +67,12 @@ def test_a_rate_is_corrected_as_worked_by_hand():
     ) ** 2
     assert found.rate - found.low == pytest.approx(math.sqrt(lower + of_judge), rel=1e-6)
     assert found.high - found.rate == pytest.approx(math.sqrt(upper + of_judge), rel=1e-6)
+
+
+def test_a_judge_that_is_left_out_leaves_the_jeffreys_interval_of_the_labels():
+    found = corrected_rate(group(15, 15, 12, 8, 500, 500))  # errs more often than not
+    assert (found.rate, found.tuning) == (0.6, 0.0)
+    assert [found.low, found.high] == pytest.approx(beta(30.5, 20.5).ppf([0.025, 0.975]))
 
 
 def test_below_thirty_labels_the_interval_is_students():
@@ -203,16 +209,6 @@ def test_errors_that_differ_by_arm_are_found_and_alike_ones_are_not():
     assert equal_error_test(strict, strict).p == 1.0
 
 
-def test_a_pooled_difference_is_divided_by_what_the_judge_is_worth():
-    variant, control = group(45, 5, 10, 40, 700, 300), group(45, 5, 10, 40, 500, 500)
-    found, test = pooled_difference(variant, control)
-    raw = (755 - 555) / 1100
-    assert found.judged_difference == pytest.approx(raw)
-    assert found.difference == pytest.approx(raw / 0.7)
-    assert test.p == 1.0
-    assert found.se < corrected_difference(variant, control).se
-
-
 # Planning
 
 
@@ -243,6 +239,13 @@ def test_labels_needed_says_when_there_are_too_few_conversations():
 def test_labels_needed_refuses_what_it_cannot_use(options, words):
     with pytest.raises(ValueError, match=words):
         labels_needed(options.pop("half_width"), **options)
+
+
+def test_neyman_gives_more_to_larger_and_less_sure_strata():
+    assert neyman_allocation([600, 400], [0.2, 0.4], n=70).tolist() == [30, 40]
+    assert neyman_allocation([5, 400], [0.4, 0.4], n=70, least=5).tolist() == [5, 65]
+    assert neyman_allocation([20, 30], [0.4, 0.4], n=100).tolist() == [20, 30]
+    assert neyman_allocation([500, 0], [0.0, 0.0], n=10).tolist() == [10, 0]
 
 
 def test_what_a_verdict_means_follows_from_the_judge():

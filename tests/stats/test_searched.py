@@ -87,3 +87,9 @@ def test_from_plain_json_it_continues_as_it_would_have():
         taken_up.record(outcomes)
     assert taken_up.to_state() == calm.to_state()
     assert taken_up.verdict() == calm.verdict()
+
+
+def test_a_finalist_that_is_no_better_is_not_named_within_the_budget():
+    verdict = end(experiment(verification_passes=0), better=False)
+    assert verdict.winner is None
+    assert verdict.progress.conversations_done <= 345
