@@ -28,7 +28,7 @@ from promptlift.analysis.reading import (
 from promptlift.analysis.segment_columns import HOUR, Segment, Split, unused
 from promptlift.analysis.segment_readers import Reader
 from promptlift.analysis.segment_rows import judged_outcomes
-from promptlift.analysis.sentences import segment_sentence
+from promptlift.analysis.sentences import segment_in_words, segment_sentence
 from promptlift.analysis.verdicts import judge_facts, read_outcome
 from promptlift.errors import FrameError
 from promptlift.schema.basis import LABELS_OF_A_PROOF, UNTOLD, as_seen_by, may_say_clearly, may_tell
@@ -38,7 +38,6 @@ from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_points_unpaired
 from promptlift.words.figures import counted, figures
-from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -502,10 +501,7 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
     judged, alone = counted(facts["n_judged"], "conversation"), len(table) == 1
     none = f"The only segment of {judged}" if alone else f"None of {len(table):,} segments of {judged}"
     if len(found):
-        named = ", ".join(
-            f"{name_in_words(row['column'])} {name_in_words(row['segment'])}"
-            for row in found.head(3).to_dict("records")
-        )
+        named = ", ".join(segment_in_words(row) for row in found.head(3).to_dict("records"))
         more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
         differ = f"clearly differ{'s' if len(found) == 1 else ''} from the rest{as_seen_by(facts['basis'])}"
         first = f"{len(found):,} of {counted(len(table), 'segment')} of {judged} {differ}: {named}{more}."

@@ -37,8 +37,14 @@ if TYPE_CHECKING:
     from promptlift.words.sentences import Ends
 
 TOO_FEW: Final = f"fewer than {FEWEST} in a group are too few for a verdict"
-# What an adjusted difference holds alike.
-_ALIKE: Final = {"prompt_id": "prompt", "llm_model": "model", "topics": "topic"}
+# What people call a column.
+_NAMES: Final = {
+    "prompt_id": "prompt",
+    "llm_model": "model",
+    "topics": "topic",
+    "n_turns": "turns",
+    "latency_ms": "latency",
+}
 # Columns that count a group.
 _SIZES: Final = ("n", "n_control", "n_rest", "total_before", "total_after")
 
@@ -68,6 +74,7 @@ def difference_sentence(
     why_not: str = "",
     basis: str | None = None,
     agreement: Agreement | None = None,
+    in_users: bool = True,
 ) -> str:
     """Return how two completion rates differ.
 
@@ -87,6 +94,8 @@ def difference_sentence(
         What the outcome rests on, as ``schema.basis`` says.
     agreement
         How far its judge says what people say.
+    in_users
+        Whether to say the number again in users, which a list of many would repeat.
     """
     one, other = name_in_words(name), name_in_words(control)
     if not may_tell(basis):
@@ -102,7 +111,8 @@ def difference_sentence(
         return f"{alike(one, other, ends, outcome)}; {TOO_FEW}."
     found = f"{differs(one, other, ends, outcome)}; {strength}{seen}"
     if decided:
-        return f"{found}. {of_users(size_figures(*ends)[0], up=ends[0] > 0.0, completes=completes)}"
+        users = of_users(size_figures(*ends)[0], up=ends[0] > 0.0, completes=completes)
+        return f"{found}. {users}" if in_users else f"{found}."
     return f"{found}, but not clearly{': ' + why_not if why_not else ''}."
 
 
@@ -184,13 +194,18 @@ def why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
 
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     """Return what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
-    name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
     corrected = known(row.get("difference_points_corrected"))
     return difference_sentence(
-        name, "the rest", ends_of(row, "difference_points_corrected" if corrected else "difference_points"),
+        segment_in_words(row), "the rest", ends_of(row, "difference_points_corrected" if corrected else "difference_points"),
         decided=row["verdict"] != "unclear", outcome=outcome_name(facts), why_not=why_not(row, facts),
-        basis="label" if corrected else facts.get("basis"), agreement=agreement_of(facts),
+        basis="label" if corrected else facts.get("basis"), agreement=agreement_of(facts), in_users=False,
     )  # fmt: skip
+
+
+def segment_in_words(row: Mapping[Any, Any]) -> str:
+    """Return what people call a segment, such as "topic booking"."""
+    column = str(row["column"]).removeprefix("metadata.")
+    return f"{one_line(_NAMES.get(column, column), 40)} {name_in_words(row['segment'])}"
 
 
 def issue_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
@@ -208,7 +223,7 @@ def issue_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     if min(row["n_rated"], row["n_rated_without"]) < FEWEST:
         return f"Fewer than {FEWEST} conversations with {name}, or without it, are too few to compare."
     said = _failing(f"Conversations with {name}", ends, "those without")
-    alike_in = " and ".join(_ALIKE.get(one, one) for one in facts["adjusted_for"])
+    alike_in = " and ".join(_NAMES.get(one, one) for one in facts["adjusted_for"])
     if not alike_in:
         return f"{said}."
     if not all(map(known, adjusted)):
