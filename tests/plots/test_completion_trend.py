@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 from matplotlib.colors import same_color, to_hex
 from matplotlib.dates import date2num
@@ -41,6 +42,16 @@ def test_few_conversations_are_hollow_and_weak_and_none_are_a_gap():
     assert weak.get_alpha() < strong.get_alpha()
     (line,) = joined(ax)
     assert np.isnan(line.get_ydata()).tolist() == [False, True, True]
+
+
+def test_the_counts_stand_under_the_points():
+    ax = plots.completion_trend(few_and_many(), freq="D")
+    (bars,) = (c for c in ax.collections if isinstance(c, PolyCollection))
+    heights = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
+    assert len(heights) == 2
+    assert heights[1] / heights[0] == pytest.approx(2 / 5)
+    assert all(path.vertices[:, 1].max() < 0 for path in bars.get_paths())
+    assert "n ≤ 5" in words(ax)
 
 
 def test_groups_are_named_with_their_size_and_coloured():

@@ -154,7 +154,7 @@ def draw_periods(
             counts = [(lane[0].rows[n], lane[0].color if len(lanes) > 1 else theme.foreground())]
         strip = base + scale.low + scale.span * np.array(_STRIP)
         most = _draw_counts(ax, counts, days, step, strip)
-        ticks[strip.mean()] = f"n up to {most:,.0f}"
+        ticks[strip.mean()] = f"n ≤ {most:,.0f}"
     _set_ticks(ax, ticks)
     _date_axis(ax, starts, days, step, facts["freq"])
     if len(lanes) > 1:
