@@ -65,9 +65,8 @@ def example_conversations(material: Material, wanted: int, *, redacted: bool) ->
         return None
     failed = sum(one.outcome == "failed" for one in found)
     words = (
-        f"{counted(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
-        "according to the analyser. They are chosen by a fixed rule that prefers different issues, so their numbers say "
-        "nothing about how often either happens."
+        f"{counted(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did. "
+        "They are chosen by a fixed rule that prefers different issues, so their numbers say nothing about how often either happens."
     )
     if redacted:
         words += " Their transcripts are omitted from this report; look them up by their ids."
