@@ -13,6 +13,7 @@ import sys
 import urllib.request
 from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
 
 import promptlift
@@ -115,6 +116,9 @@ def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):
     names = {path.relative_to(tmp_path / "mine").as_posix() for path in copied}
     assert {"00-your-data.ipynb", "01-first-look.ipynb", "data/support-chat.jsonl"} <= names
     assert not any(name.startswith("docs/") or name.endswith(".py") for name in names)
+    # What is stored in them is of the samples, and not of who opens them.
+    cells = nbformat.read(tmp_path / "mine" / "00-your-data.ipynb", as_version=4).cells
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     edited = tmp_path / "mine" / "01-first-look.ipynb"
     edited.write_text("edited")
     (tmp_path / "mine" / "02-your-own-logs.ipynb").unlink()

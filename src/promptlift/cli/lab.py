@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -71,7 +72,7 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 def copy_notebooks(folder: Path) -> list[Path]:
-    """Copy the notebooks and their data; existing files are never overwritten.
+    """Copy the notebooks, without their outputs, and their data; existing files are never overwritten.
 
     Parameters
     ----------
@@ -94,9 +95,19 @@ def copy_notebooks(folder: Path) -> list[Path]:
         to = folder / part
         if not to.exists():
             to.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(to, file.read_bytes())
+            content = file.read_bytes()
+            atomic_write(to, _without_outputs(content) if to.suffix == ".ipynb" else content)
             copied.append(to)
     return copied
+
+
+def _without_outputs(notebook: bytes) -> bytes:
+    """Return a notebook without the results that are stored in it, which are of the sample conversations."""
+    book = json.loads(notebook)
+    for cell in book["cells"]:
+        if cell["cell_type"] == "code":
+            cell |= {"outputs": [], "execution_count": None}
+    return json.dumps(book, ensure_ascii=False, indent=1).encode()
 
 
 def notebooks_folder() -> Path:
