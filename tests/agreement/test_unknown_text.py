@@ -25,8 +25,8 @@ def test_an_optimization_of_an_unknown_text_is_refused_until_it_is_given(wire, c
     answer = wire.ask("POST", "/optimizations", {wire.scheme.link: prompt_id})
     assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
     assert answer.error["details"] == {wire.scheme.link: "has no known text yet"}
-    assert f"lift.client.prompts.update('{prompt_id}', content=…)" in answer.error["message"]
-    assert f"promptlift prompts set {prompt_id} FILE" in answer.error["message"]
+    assert f"lift.update_prompt('{prompt_id}', content=…)" in answer.error["message"]
+    assert f"promptlift import --prompt {prompt_id} --text FILE" in answer.error["message"]
     with pytest.raises(errors.InvalidState) as caught:
         client.optimizations.create(prompt_id=prompt_id)
     assert same(caught.value, answer)

@@ -82,14 +82,16 @@ def test_the_text_of_a_prompt_comes_from_a_file(run_command, lift, tmp_path):
     file = write_export(tmp_path / "a.jsonl", ("a", "Where is it?"))
     _, said = run_command("import", file, "--prompt", "Set me", "--no-wait")
     prompt_id = id_of(lift, "Set me")
-    assert f"Set it before you optimize: promptlift prompts set {prompt_id} FILE" in said
-    code, said = run_command("prompts", "set", "Set me", text)
-    assert (code, f"The text of 'Set me' is now that of {text}." in said) == (0, True)
+    assert f"Set it before you optimize: promptlift import --prompt {prompt_id} --text FILE" in said
+    code, said = run_command("import", "--prompt", prompt_id, "--text", text)
+    assert (code, said) == (0, "The text of 'Set me' is now that of --text.\n")
     prompt = lift.client.prompts.get(prompt_id)
     assert (prompt.content, prompt.content_known) == ("You help. \r\n", True)
-    assert "has this text already" in run_command("prompts", "set", prompt_id, text)[1]
-    assert run_command("import", "--prompt", "Set me", "--text", text) == (0, "")
-    assert "Did you mean 'Set me'" in run_command("prompts", "set", "Set mee", text)[1]
+    assert run_command("import", "--prompt", "Set me", "--text", text) == (
+        0,
+        "'Set me' has this text already.\n",
+    )
+    assert "If you meant another: 'Set me'" in run_command("import", "--prompt", "Set mee", "--text", text)[1]
     for raw, words in ((b" \n", "is empty"), (b"\xff\xfe\x00", "not UTF-8 text")):
         text.write_bytes(raw)
         code, said = run_command("import", "--prompt", "Never", "--text", text)

@@ -103,7 +103,9 @@ def test_texts_of_one_version_are_a_template_and_those_of_two_are_versions(impor
 
 
 def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
-    with pytest.raises(ConfigError, match=r"the files name several.*promptlift prompts set NAME FILE"):
+    with pytest.raises(
+        ConfigError, match=r"the files name several.*promptlift import --prompt NAME --text FILE"
+    ):
         imported([generation(1, "a"), generation(2, "b")], text="You help.")
 
 
@@ -185,7 +187,7 @@ def test_a_template_filled_in_for_each_makes_no_versions(imported, lift, name):
     said = imported(records)
     assert [row[:2] for row in texts(lift, name)] == [(1, "You help customer {{value}} of ACME.")]
     assert "begin with one system prompt with other values filled in" in said
-    assert f"promptlift prompts set {id_of(lift, name)} FILE" in said
+    assert f"promptlift import --prompt {id_of(lift, name)} --text FILE" in said
     assert "system prompt" not in imported(records)
     assert "system prompt" not in imported([talk(filled_in("unseen"))])
 
@@ -222,7 +224,7 @@ def test_a_text_that_is_known_is_kept_and_the_difference_is_said(imported, lift,
         f"Warning: '{name}' keeps its text, but the conversations begin with a different system prompt. "
         in said
     )
-    assert f"lift.client.prompts.update('{made.id}', content=…)" in said
+    assert f"lift.update_prompt('{made.id}', content=…)" in said
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
     lift.client.prompts.update(made.id, content="Edited.")
     said = imported([talk(FIRST), talk("Edited."), talk(SECOND)])

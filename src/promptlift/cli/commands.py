@@ -10,7 +10,7 @@ from promptlift._version import __version__
 from promptlift.cli.accounts import accounts_app, keys_app
 from promptlift.cli.check import check
 from promptlift.cli.demo import demo
-from promptlift.cli.importing import import_files, prompts_app
+from promptlift.cli.importing import import_files
 from promptlift.cli.lab import lab
 from promptlift.cli.learning import learn
 from promptlift.cli.maintenance import migrate, vacuum
@@ -32,7 +32,6 @@ app = typer.Typer(
 app.add_typer(keys_app, name="keys")
 app.add_typer(accounts_app, name="accounts")
 app.add_typer(webhooks_app, name="webhooks")
-app.add_typer(prompts_app, name="prompts")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  typer calls it so

@@ -1,4 +1,4 @@
-"""``promptlift import`` and ``promptlift prompts``: conversations from other tools' exports, and texts of prompts."""
+"""``promptlift import``: conversations from other tools' exports, and the texts of their prompts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 
     from promptlift.workspace import Workspace
 
-__all__ = ["import_files", "prompts_app"]
-
-prompts_app = typer.Typer(help="Set the text of a prompt.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@prompts_app.callback()
-def _group() -> None:
-    """Keep ``set`` a subcommand although it is the only one."""
-
+__all__ = ["import_files"]
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE…", help="Exports of conversations.")]
 PromptName = Annotated[
@@ -48,7 +40,7 @@ TextFile = Annotated[
     typer.Option(
         "--text",
         metavar="FILE",
-        help="File with the text of the prompt. [default: the system prompt of the conversations]",
+        help="File with the text of the prompt, which alone needs no FILE of conversations. [default: the system prompt of the conversations]",
     ),
 ]
 FileFormat = Annotated[
@@ -207,28 +199,6 @@ def _ways(prompt: str, found: pd.DataFrame) -> list[str]:
         f"A word list is right about as often as chance.{listed} Three ways to know more:",
         *(f"  {way}" for way in WAYS),
     ]
-
-
-@prompts_app.command("set")
-def set_text(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name or id of the prompt.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File with its text, in UTF-8.")],
-    base_url: BaseUrl = None,
-    data: Data = None,
-) -> None:
-    """Set the text of a prompt from a file, byte for byte, as a new version that is live immediately."""
-    from promptlift.workspace.prompt_names import id_of  # noqa: PLC0415
-
-    text = _read_text(file)
-    with open_service(base_url, data) as lift:
-        prompt = lift.client.prompts.get(id_of(lift, name))
-        if prompt.content == text and prompt.content_known is not False:
-            _print(f"{prompt.name!r} has this text already.")
-            return
-        lift.client.prompts.update(prompt.id, content=text)
-    _print(
-        f"The text of {prompt.name!r} is now that of {file}. The next step: lift.optimize({prompt.name!r}) in Python."
-    )
 
 
 def _read_text(file: Path) -> str:

@@ -176,8 +176,8 @@ def _check_text(prompt: PromptRow, link: str) -> None:
         return
     raise invalid_state(
         f"The text of {prompt.name!r} is not known, so there is nothing to optimize. Set it first: "
-        f"lift.client.prompts.update({prompt.id!r}, content=…) in Python, or on the command "
-        f"line: promptlift prompts set {prompt.id} FILE",
+        f"lift.update_prompt({prompt.id!r}, content=…) in Python, or on the command "
+        f"line: promptlift import --prompt {prompt.id} --text FILE",
         details={link: "has no known text yet"},
     )
 

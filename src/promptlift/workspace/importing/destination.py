@@ -140,7 +140,7 @@ class Destination:
         if self._text is not None and len({*names.values(), *self._texts}) > 1:
             raise ConfigError(
                 f"--text is the text of one prompt, and the files name several: {', '.join(map(repr, names.values()))}. "
-                "Import them without --text, then give each its text: promptlift prompts set NAME FILE"
+                "Import them without --text, then give each its text: promptlift import --prompt NAME --text FILE"
             )
         parts = {}
         for name in dict.fromkeys(names[source] for source in names if source in here):

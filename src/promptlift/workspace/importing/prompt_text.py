@@ -110,6 +110,8 @@ class PromptText:
         if unknown or prompt.content != self.given:
             lift.client.prompts.update(prompt.id, content=self.given)
             lines.append(f"The text of {prompt.name!r} is now that of --text.")
+        elif not found:
+            lines.append(f"{prompt.name!r} has this text already.")
         if any(one.text != self.given for one in found):
             lines.append("The conversations begin with a different system prompt, which was not used.")
         return lines
@@ -171,7 +173,7 @@ class PromptText:
         which = "" if len(found) == 1 else f" in {len(different)} of {len(found)} cases"
         line = (
             f"Warning: {prompt.name!r} keeps its text, but the conversations begin with a different system prompt{which}. "
-            f"To use that one: lift.client.prompts.update({prompt.id!r}, content=…), or {_how_to_set(prompt)}"
+            f"To use that one: lift.update_prompt({prompt.id!r}, content=…), or {_how_to_set(prompt)}"
         )
         return [line]
 
@@ -227,7 +229,7 @@ def _unknown_text(prompt: Prompt) -> list[str]:
 
 
 def _how_to_set(prompt: Prompt) -> str:
-    return f"promptlift prompts set {prompt.id} FILE"
+    return f"promptlift import --prompt {prompt.id} --text FILE"
 
 
 def _listed(numbers: list[int]) -> str:
