@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from support.shared_data import load, needs_shared
+
 pytestmark = pytest.mark.timeout(280)
 
 TABLE = """
@@ -60,6 +62,48 @@ def unfold_filters(box):
 def opens(box, number):
     """Wait until a transcript is shown that is what the widget labels, not one that the next answer replaces."""
     says(box.locator(".plw-shown:not(.plw-stale)"), f"Where is parcel number {number}?")
+
+
+LOGS = """
+import json
+import pandas as pd
+from promptlift import widgets
+
+df = pd.DataFrame(json.load(open("agents.json"))).assign(started_at=pd.Timestamp("2026-03-01", tz="UTC"))
+df["task_completed"] = df["task_completed"].astype("boolean")
+browser = widgets.ConversationBrowser(df)
+browser
+"""
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["tau2-retail", "taubench-airline"])
+def test_logs_of_agents_are_read_on_one_screen_with_what_tools_answer_in_a_line(lab, name):
+    rows = [
+        {
+            "conversation_id": one["sourceId"],
+            "content": json.dumps({"messages": one["messages"]}),
+            "task_completed": one["truth"]["taskCompleted"],
+        }
+        for one in load(name)
+    ]
+    (lab.folder / "agents.json").write_text(json.dumps(rows))
+    notebook = lab.open([LOGS], name=f"{name}.ipynb")
+    notebook.run_all()
+    box = notebook.page.locator(".plw-browser")
+    box.locator(".plw-row").first.wait_for()
+    for theme, width in (("Light", 1280), ("Dark", 1000)):
+        notebook.page.set_viewport_size({"width": width, "height": 900})
+        notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
+        notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
+        box.scroll_into_view_if_needed()
+        assert box.evaluate(HEIGHT) < 660
+        results = box.locator(".plw-from-tool summary")
+        assert results.count() > 0
+        assert max(results.nth(place).evaluate(HEIGHT) for place in range(results.count())) < 26
+        assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+        notebook.screenshot(f"{name}-{width}-{theme.lower()}")
+    notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_ten_thousand_conversations_are_browsed_filtered_and_labelled(lab):

@@ -136,6 +136,18 @@ def test_blind_sends_nothing_that_the_judge_said():
         assert word not in sent
 
 
+def test_the_lexicon_is_named():
+    there = BrowserFrontEnd(ConversationBrowser(browsable(20, analyser="lexicon")))
+    assert "Judged by a word list" in there.root.one(".plw-foot").text
+    assert "Judged by a word list" in there.html
+    # Its scores sort; its labels say nothing.
+    assert not there.root.all("select", name="facet sentiment")
+    assert "positive" not in there.html
+    # It found issues and a sentiment, while the logs said how conversations ended.
+    ended = browsable(20, analyser="lexicon").assign(basis="outcome")
+    assert "Judged by a word list" not in BrowserFrontEnd(ConversationBrowser(ended)).html
+
+
 def test_what_several_people_said_is_shown_side_by_side():
     labels = pd.DataFrame(
         {"conversation_id": one, "question": "task_completed", "value": value, "labeller": who}

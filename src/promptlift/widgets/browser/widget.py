@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from promptlift.analysis.reading import WORDS_NOTE, facts_of
+from promptlift.analysis.reading import WORDS_NOTE, basis_of
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
@@ -153,7 +153,7 @@ class ConversationBrowser(TreeWidget):
             self._labels = KeptLabels(lift, labeller, self._catalogue.ids, sets=[*sets], plan=self._plan)
         # Nobody sees what others said while labelling a plan.
         self._others = {} if others is None or self._plan else answers_by_conversation(others)
-        self._analyser = None if self._catalogue.blind else facts_of(conversations).get("analyser")
+        self._basis = None if self._catalogue.blind else basis_of(conversations)
         self._query, self._fresh, self._learned = Query(), True, ""
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(self._query)
@@ -536,10 +536,10 @@ class ConversationBrowser(TreeWidget):
         return "" if self._labels.path is None else one_line(self._labels.path.name, 60)
 
     def _footnote(self) -> str:
-        """Return the caveats under the verdicts: a word-list analyser, and conversations that could not be judged."""
+        """Return the caveats under the verdicts: that a word list judged, and conversations that could not be judged."""
         count, reason = self._catalogue.unjudged()
         unjudged = f"{count:,} could not be judged and have no insights: {reason}" if count else ""
-        by_words = WORDS_NOTE if self._analyser in ("lexicon", "mixed") else ""
+        by_words = WORDS_NOTE if self._basis == "words" else ""
         return " ".join(filter(None, (by_words, unjudged)))
 
     # A page without scripts.
