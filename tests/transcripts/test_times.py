@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from promptlift.transcripts.times import has_zone, read_time
+from promptlift.transcripts.times import read_time, time_and_zone
 
 MOMENT = datetime(2025, 12, 2, 14, 4, 16, 36000, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ MOMENT = datetime(2025, 12, 2, 14, 4, 16, 36000, tzinfo=UTC)
 )
 def test_times_of_every_writing_are_the_same_moment(value):
     assert read_time(value) == MOMENT
-    assert has_zone(value)
+    assert time_and_zone(value) == (MOMENT, True)
 
 
 def test_what_is_no_time_gives_none():

@@ -18,7 +18,7 @@ from promptlift.schema.model import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.system_prompts import SystemPrompts
-from promptlift.transcripts.times import has_zone, read_time
+from promptlift.transcripts.times import time_and_zone
 from promptlift.transcripts.usage import UsageSums, amount, count_tool_calls
 
 if TYPE_CHECKING:
@@ -233,10 +233,10 @@ class Collector:
         """Read a time; a value that is not a time is counted as dropped."""
         if not is_something(value):
             return None
-        time = read_time(value)
+        time, zoned = time_and_zone(value)
         if time is None:
             self.drop(f"{path} (not a time)")
-        elif not has_zone(value):
+        elif not zoned:
             self._times_without_zone = True
         return time
 

@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-__all__ = ["has_zone", "read_time"]
+__all__ = ["read_time", "time_and_zone"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER: Final = re.compile(r"\d{9,19}(\.\d+)?")
 _ZONE_NAME: Final = re.compile(r"\s*(UTC|GMT)$")
-_ZONE: Final = re.compile(r"(Z|[+-]\d\d:?\d\d(:?\d\d)?)$", re.IGNORECASE)
 
 
 def read_time(value: Any) -> datetime | None:
@@ -22,35 +21,26 @@ def read_time(value: Any) -> datetime | None:
     since 1970, distinguished by their size; numbers that would be before March 1973 are not times. Dates such
     as ``05/01/2024`` are not read, because day and month are ambiguous.
     """
+    return time_and_zone(value)[0]
+
+
+def time_and_zone(value: Any) -> tuple[datetime | None, bool]:
+    """Return a time as `read_time` does, and whether the value includes its zone. Seconds since 1970 do."""
     try:
         if isinstance(value, str):
-            return _from_text(value.strip())
-        if isinstance(value, datetime):
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        if isinstance(value, date):
-            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+            text = value.strip()
+            is_number = _NUMBER.fullmatch(text) is not None
+            value = Decimal(text) if is_number else datetime.fromisoformat(_ZONE_NAME.sub("+00:00", text))
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a day has no zone
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-            return _from_number(value)
+            value = _from_number(value)
+        if isinstance(value, datetime):
+            zoned = value.tzinfo is not None
+            return (value.astimezone(UTC) if zoned else value.replace(tzinfo=UTC)), zoned
     except (ValueError, OverflowError, ArithmeticError):
-        return None
-    return None
-
-
-def has_zone(value: Any) -> bool:
-    """Return whether a time value includes its zone. Seconds since 1970 do."""
-    if isinstance(value, datetime):
-        return value.tzinfo is not None
-    if isinstance(value, str):
-        text = value.strip()
-        return bool(_NUMBER.fullmatch(text) or _ZONE_NAME.search(text) or _ZONE.search(text))
-    return not isinstance(value, date)
-
-
-def _from_text(text: str) -> datetime | None:
-    if _NUMBER.fullmatch(text):
-        return _from_number(Decimal(text))
-    time = datetime.fromisoformat(_ZONE_NAME.sub("+00:00", text))
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        pass
+    return None, True
 
 
 def _from_number(number: float | Decimal) -> datetime | None:
