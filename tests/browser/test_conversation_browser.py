@@ -101,6 +101,7 @@ def test_logs_of_agents_are_read_on_one_screen_with_what_tools_answer_in_a_line(
         results = box.locator(".plw-from-tool summary")
         assert results.count() > 0
         assert max(results.nth(place).evaluate(HEIGHT) for place in range(results.count())) < 26
+        assert max(one.evaluate(HEIGHT) for one in box.locator(".plw-pages > *").all()) < 30
         assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
         notebook.screenshot(f"{name}-{width}-{theme.lower()}")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")

@@ -384,6 +384,7 @@ def report_of_agents(found, names):
     n, done = len(solved(names, V2)), sum(solved(names, V2).values())
     assert f"{done} of {n}" in page
     assert f"{done / n:.0%} of {n} conversations completed their task" in page
+    assert "according to the analyser" not in page
     # Both agents on paper: their dialogues are long, and their tools answer with JSON.
     reader = pytest.importorskip("pypdf").PdfReader(report.write(names["lift"], [V1, V2], "two.pdf"))
     assert 4 <= len(reader.pages) <= 8
