@@ -18,7 +18,6 @@ from promptlift.cli.termination import exit_if_terminated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from matplotlib.figure import Figure
 
 _DOTS = 120
 
@@ -50,16 +49,12 @@ def demo(
         conversations = lift.conversations(insights=True)
         ours = conversations[conversations["prompt_id"].isin(ids)]
         _print(summary(analysis.prompt_overview(ours, by="prompt_id"), prompts))
-        _save(plots.prompt_overview(lift, ids[-1]), picture)
+        drawn = io.BytesIO()
+        plots.prompt_overview(lift, ids[-1]).savefig(drawn, format="png", dpi=_DOTS)
+        atomic_write(picture, drawn.getvalue())
         report.write(lift, ids, page)
     _print(f"\nReport:  {page.resolve()}\nPicture: {picture.resolve()}")
     _print("To use your own conversations: promptlift import FILE --prompt NAME, or promptlift lab.")
-
-
-def _save(figure: Figure, path: Path) -> None:
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=_DOTS)
-    atomic_write(path, drawn.getvalue())
 
 
 @contextlib.contextmanager

@@ -18,7 +18,6 @@ from promptlift.schema.webhooks import check_secret
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from promptlift.schema.events import Event
 
 _BODY_BYTES: Final = 4 * 1024 * 1024
 # A webhook waits ten seconds for an answer.
@@ -116,7 +115,8 @@ class EventServer(http.server.ThreadingHTTPServer):
         except EventError:
             return 400, "refused: the body is not an event of the API"
         again = "" if self.seen.add(event.id) else ", received before"
-        line = f"{_line(event)}  signature valid{again}"
+        when = event.timestamp.isoformat(timespec="seconds").replace("+00:00", "Z")
+        line = f"{when}  {event.type}  {_plain(event.id)}  signature valid{again}"
         if self.forward is None:
             return 200, line
         status, said = _forward(self.forward, body, signature)
@@ -182,11 +182,6 @@ def _forward(address: str, body: bytes, signature: str | None) -> tuple[int, str
     finally:
         connection.close()
     return status, f"forwarded: {status}"
-
-
-def _line(event: Event) -> str:
-    when = event.timestamp.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return f"{when}  {event.type}  {_plain(event.id)}"
 
 
 def _plain(text: str) -> str:

@@ -69,13 +69,14 @@ def _drawn(book: Any, chart: Chart, left: int) -> Any:
     colors = slots_of([name for name, _ in chart.series[:_MOST_SERIES]], len(PALETTE))
     for place, slot in enumerate(colors):
         column, color = left + 1 + _COLUMNS * place, PALETTE[slot]
+        marker = {"type": "circle", "size": 5, "fill": {"color": color}, "border": {"color": color}}
         made.add_series(
             {
                 "name": [SHEET, 0, column],
                 "categories": [SHEET, 1, left, last, left],
                 "values": [SHEET, 1, column, last, column],
                 "line" if is_line else "fill": {"color": color},
-                **({"marker": _marker(color)} if is_line else {"gap": 60}),
+                **({"marker": marker} if is_line else {"gap": 60}),
                 "y_error_bars" if is_line else "x_error_bars": _error_bars(chart.series[place][1], column),
             }
         )
@@ -87,7 +88,14 @@ def _drawn(book: Any, chart: Chart, left: int) -> Any:
         "major_gridlines": {"visible": True, "line": {"color": "#E3E7EC"}},
     }
     if is_line:
-        made.set_x_axis({"text_axis": True, "num_format": _date_form(chart), "num_font": {"rotation": -45}})
+        whole_days = all(isinstance(at, datetime) and at.hour == 0 for at in chart.categories)
+        made.set_x_axis(
+            {
+                "text_axis": True,
+                "num_format": "d mmm" if whole_days else "d mmm hh:mm",
+                "num_font": {"rotation": -45},
+            }
+        )
         made.set_y_axis(shares_axis)
     else:
         # Bars begin at the bottom; the most frequent issue belongs to the top.
@@ -102,15 +110,6 @@ def _end(chart: Chart) -> float:
     """Return the next 5 % above every interval."""
     most = max(share.high for _, shares in chart.series for share in shares)
     return min(1.0, math.ceil(20 * most) / 20)
-
-
-def _date_form(chart: Chart) -> str:
-    whole_days = all(isinstance(at, datetime) and at.hour == 0 for at in chart.categories)
-    return "d mmm" if whole_days else "d mmm hh:mm"
-
-
-def _marker(color: str) -> dict[str, Any]:
-    return {"type": "circle", "size": 5, "fill": {"color": color}, "border": {"color": color}}
 
 
 def _error_bars(shares: Sequence[Estimate], column: int) -> dict[str, Any]:

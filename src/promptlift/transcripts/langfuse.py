@@ -115,9 +115,8 @@ def _observations(value: Any) -> Iterator[Any]:
 
 
 def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
-    kind = str(
-        record.get("type") or ("TRACE" if "type" not in record and _is_trace(record) else "GENERATION")
-    ).upper()
+    is_trace = "type" not in record and "timestamp" in record and first(record, _TRACE) is None
+    kind = str(record.get("type") or ("TRACE" if is_trace else "GENERATION")).upper()
     if kind == "TRACE":
         collector.drop_unknown(record, _RUN.names)
     # If a record has an end, the duration is more precise.
@@ -140,7 +139,3 @@ def _scored(scores: Any) -> dict[str, Any]:
         for score in (scores if isinstance(scores, list) else ())
         if isinstance(score, dict) and is_something(score.get("name"))
     }
-
-
-def _is_trace(record: dict[str, Any]) -> bool:
-    return "timestamp" in record and first(record, _TRACE) is None

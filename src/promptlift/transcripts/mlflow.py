@@ -130,7 +130,8 @@ def _facts(info: dict[str, Any], spans: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what a trace says of all its spans: the fields of their calls, and their metadata under ``of_trace``."""
     known, tags = inside({"of": first(info, _METADATA)}, "of"), inside(info, "tags")
     named = (span["attributes"].get("mlflow.traceRequestId") for span in spans)
-    roots = (span.get("name") for span in spans if _is_root(span))
+    parents = ("parent_id", "parent_span_id")
+    roots = (span.get("name") for span in spans if not any(is_something(span.get(one)) for one in parents))
     prompts = decoded(tags.get("mlflow.linkedPrompts"))
     linked = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
     name, version = linked.get("name"), linked.get("version")
@@ -164,10 +165,6 @@ def _call(span: dict[str, Any], collector: Collector) -> Call | Step | None:
     if isinstance(found, Call):
         found.metadata = {}
     return found
-
-
-def _is_root(span: dict[str, Any]) -> bool:
-    return not is_something(span.get("parent_id")) and not is_something(span.get("parent_span_id"))
 
 
 def _assessed(assessments: Any) -> dict[str, Any]:

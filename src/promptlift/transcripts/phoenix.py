@@ -106,20 +106,16 @@ def _message(message: Any) -> Any:
     parts = at(message, "message.contents")
     content = at(message, "message.content")
     calls = at(message, "message.tool_calls")
+    if content is None and isinstance(parts, list):
+        content = [{name: at(part, f"message_content.{name}") for name in ("type", "text")} for part in parts]
     found = {
         "role": at(message, "message.role"),
-        "content": [_part(part) for part in parts]
-        if content is None and isinstance(parts, list)
-        else content,
+        "content": content,
         "tool_calls": [_tool_call(call) for call in calls] if isinstance(calls, list) else None,
         "name": at(message, "message.name"),
         "tool_call_id": at(message, "message.tool_call_id"),
     }
     return {name: value for name, value in found.items() if value is not None or name in ("role", "content")}
-
-
-def _part(part: Any) -> dict[str, Any]:
-    return {"type": at(part, "message_content.type"), "text": at(part, "message_content.text")}
 
 
 def _tool_call(call: Any) -> dict[str, Any]:

@@ -64,12 +64,11 @@ _TOOLS: Final[tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...]] = (
     ),
     ("langfuse-scores", lambda value: value.keys() >= _SCORE or value.keys() >= _SCORE_CAMEL),
     ("langfuse", is_langfuse),
-    ("openai-responses", lambda value: is_responses(value) or _has_response(value)),
+    (
+        "openai-responses",
+        lambda value: is_responses(value) or is_responses(value.get("request"), value.get("response")),
+    ),
 )
-
-
-def _has_response(value: dict[str, Any]) -> bool:
-    return is_responses(value.get("request"), value.get("response"))
 
 
 def format_of(values: Iterable[Any]) -> str | None:

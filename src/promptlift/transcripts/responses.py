@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.beside import Pair, Pairs
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.sessions import Call, Sessions
+from promptlift.transcripts.sessions import Call, Sessions, role_of
 from promptlift.transcripts.traces import add_sessions
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
@@ -89,16 +89,12 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
             done.add(one)
             if before in done and before != one:
                 known = calls[before][1]
-                own = [message for message in call.history if not _is_system(message)]
+                own = [message for message in call.history if role_of(message) not in ("system", "developer")]
                 # Longer histories are refused anyway.
                 over = len(known.history) > _MOST_HISTORY
                 call.history = known.history if over else [*known.history, *known.answer, *own]
                 call.session, call.prompt_name = known.session, call.prompt_name or known.prompt_name
             yield line, call
-
-
-def _is_system(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") in ("system", "developer")
 
 
 def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collector: Collector) -> Call:
