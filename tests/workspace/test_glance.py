@@ -188,6 +188,11 @@ def test_only_prompts_that_share_text_are_compared(tmp_path):
         lift.create_prompt("Shop 2", texts["Shop 2"], llm_model="gpt-4o", outcome="solved")
         log_on(lift, "Shop 2", today)
         assert "lift.compare('Shop', 'Shop 2')" in named_calls(shown(lift)[0])
+        # A prompt with more conversations and a few words in common does not take the place of another version.
+        kiosk = "You pour tea. Be brief, and ask for the size first."
+        lift.create_prompt("Kiosk", kiosk, llm_model="gpt-4o", outcome="solved")
+        log_on(lift, "Kiosk", today, today, today)
+        assert "lift.compare('Shop', 'Shop 2')" in named_calls(shown(lift)[0])
 
 
 @pytest.mark.slow

@@ -79,9 +79,9 @@ class PromptGlance:
     weeks_end: date | None = None
     optimizing: tuple[str, ...] = ()
 
-    def shares_text_with(self, other: PromptGlance) -> bool:
-        """Return whether the texts of two prompts have words in common, as versions of one prompt do."""
-        return bool(_runs(self.text) & _runs(other.text))
+    def text_shared_with(self, other: PromptGlance) -> int:
+        """Return how much the texts of two prompts have in common: much for versions of one prompt."""
+        return len(_runs(self.text) & _runs(other.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,15 @@ class Glance:
         return sum(one.conversations or 0 for one in self.prompts)
 
     def comparable(self) -> tuple[PromptGlance, PromptGlance] | None:
-        """Return the two judged prompts to compare first, the older one first; ``None`` where no two share any text."""
+        """Return the two judged prompts that share the most text, the older one first; ``None`` where no two share any."""
         judged = [one for one in self.prompts if one.rate is not None]
-        for one, other in itertools.combinations(judged, 2):
-            if one.shares_text_with(other):
-                # The list is newest first.
-                return (other, one) if one.place < other.place else (one, other)
-        return None
+        pairs = itertools.combinations(judged, 2)
+        alike = max(pairs, key=lambda pair: pair[0].text_shared_with(pair[1]), default=None)
+        if alike is None or not alike[0].text_shared_with(alike[1]):
+            return None
+        # The list is newest first.
+        newer, older = sorted(alike, key=lambda one: one.place)
+        return older, newer
 
 
 def take_glance(transport: Transport, place: str) -> Glance:
