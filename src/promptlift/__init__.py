@@ -51,7 +51,19 @@ __all__ = [
 
 # Loaded on first use, so that importing the package stays cheap.
 _ROOMS: Final = (
-    *("analysis", "cli", "client", "display", "errors", "events", "frames", "local", "plots", "report"),
+    *(
+        "analysis",
+        "cli",
+        "client",
+        "clustering",
+        "display",
+        "errors",
+        "events",
+        "frames",
+        "local",
+        "plots",
+        "report",
+    ),
     *("samples", "schema", "service", "snapshot", "stats", "transcripts", "widgets", "words", "workspace"),
 )
 _NAMES: Final = {

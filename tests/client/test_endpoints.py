@@ -50,6 +50,7 @@ TWICE_IS_ONCE = {
     "judges.create",
     "judges.plan",
     "labels.create",
+    "prompts.update_topic",
 }
 
 
@@ -72,6 +73,7 @@ class Recorder:
 def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
+    given["topic"] = 1
     given["arms"] = [{"prompt_id": "x1"}]
     given["conversations"] = [{"content": "User: hi"}]
     # Of a judge they answer its own question, with true or false.

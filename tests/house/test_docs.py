@@ -15,7 +15,17 @@ DOCS = ROOT / "notebooks" / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 README = ROOT / "README.md"
 # Rooms that no analyst imports from.
-INNER_ROOMS = {"cli", "display", "service", "words", "_version", "atomic_write", "file_lock", "retry"}
+INNER_ROOMS = {
+    "cli",
+    "clustering",
+    "display",
+    "service",
+    "words",
+    "_version",
+    "atomic_write",
+    "file_lock",
+    "retry",
+}
 
 
 def load(name: str):

@@ -32,6 +32,27 @@ def lift(service):
         yield opened
 
 
+def test_topics_of_the_service_are_columns_of_conversations_and_follow_a_rename(lift):
+    kept = lift.topics("Judged by words")
+    assert len(kept.table) >= 3
+    assert repr(kept).startswith(f"{len(kept.table)} topics, ")
+    first = kept.table["name"][0]
+
+    def named(name):
+        return (
+            lift.conversations("Judged by words", insights=True)["topics"].map(lambda one: name in one).sum()
+        )
+
+    n = named(first)
+    assert n >= 0.9 * kept.table["n"][0] > 0
+    assert kept.change(first, name="What most want").table["named_by"][0] == "person"
+    assert (named(first), named("What most want")) == (0, n)
+    kept.change("What most want", name=None)
+    assert named(first) == n
+    with pytest.raises(ValueError, match="There is no topic 'What'; there are: "):
+        kept.change("What", pinned=True)
+
+
 def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
     topics, endings = lift.atlas("Explained"), lift.why("Explained")
     assert len(topics.table) >= 3

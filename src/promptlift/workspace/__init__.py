@@ -16,6 +16,7 @@ from promptlift.workspace.optimizing.planning import OptimizationPlan
 from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun
 from promptlift.workspace.reviews import Reviews
 from promptlift.workspace.runs import Run, RunFailed, RunStopped, StillRunning
+from promptlift.workspace.topics import Topics
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "RunFailed",
     "RunStopped",
     "StillRunning",
+    "Topics",
     "Webhooks",
     "Workspace",
     "connect",

@@ -12,6 +12,7 @@ from promptlift.errors import ConfigError
 from promptlift.schema import endpoints, limits
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.session import Session
+from promptlift.workspace.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,6 +158,33 @@ class Prompts(Session):
         if outcome is not None:
             self._wait_for_verdicts(changed.id)
         return changed
+
+    def topics(self, prompt: str) -> Topics:
+        """Return the topics that the service keeps of a prompt, to be renamed, pinned, excluded, merged and split.
+
+        Unlike :meth:`atlas`, which groups conversations here and now, they are found in the background and stay the same from day to
+        day; the column ``topics`` of conversations that no model judged has their names.
+
+        Parameters
+        ----------
+        prompt
+            A prompt's name or id.
+
+        Returns
+        -------
+        Topics
+            Its ``table``, and ``change``, which the opposite value undoes.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt.
+
+        Examples
+        --------
+        >>> lift.topics("Support assistant").change("card · refund · send", name="Refunds")  # doctest: +SKIP
+        """
+        return Topics(self, self._names.known_id(prompt))
 
     def versions(self, prompt_id: str) -> pd.DataFrame:
         """Return every text that a prompt ever had, one row each, newest first. Offered by the embedded service.
