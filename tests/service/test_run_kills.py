@@ -18,6 +18,7 @@ from support.optimizing_caller import Caller
 from support.plain_client import PlainClient
 from support.searching import SMALL, without_ids
 from support.service_process import ServiceProcess, free_port, wait_until
+from support.topical import topical
 from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1_800)]
@@ -364,3 +365,43 @@ def test_a_stopped_run_asks_nothing_more_and_resumes_to_the_same_end(make, undis
         assert ended(wire, kind, run_id) == expected
         # What was cut off is asked again; whoever went on after the stop would have asked for much more.
         assert kind.begun() <= calm + kind.lost
+
+
+def found_topics(wire, prompt_id, ids):
+    """Return the topics of a prompt, and that of each conversation, once all is done."""
+
+    def is_over():
+        status, _ = wire.send("GET", f"/prompts/{prompt_id}/topics")
+        return status == 200 and not asked(wire, "GET", f"/prompts/{prompt_id}/status")["insights"]["again"]
+
+    wait_until(is_over, what="topics are found and given", seconds=300)
+    names = [one["name"] for one in asked(wire, "GET", f"/prompts/{prompt_id}/topics")["topics"]]
+    return names, [asked(wire, "GET", f"/conversations/{one}/insights")["topics"] for one in ids]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_topics_are_found_and_given_whenever_the_service_is_killed(database, tmp_path, request):
+    url = request.getfixturevalue("postgres_url") if database == "postgresql" else None
+    moments = random.Random(SEED)
+    with started(ServiceProcess(tmp_path / "killed", port=free_port(), env=LEASE, database=url)) as service:
+        wire = PlainClient(service)
+        prompts = [
+            asked(wire, "POST", "/prompts", {"name": name, "content": "Help.", "llmModel": "gpt-4o"})["id"]
+            for name in ("calm", "killed")
+        ]
+        contents = topical("English", 60)["content"].tolist()
+
+        def log(prompt):
+            return [
+                asked(wire, "POST", "/conversations", {"promptId": prompt, "content": one})["id"]
+                for one in contents
+            ]
+
+        expected = found_topics(wire, prompts[0], log(prompts[0]))
+        ids = log(prompts[1])
+        for _ in range(KILLS):
+            time.sleep(moments.uniform(0.0, 2.0))
+            service.kill()
+            service.start()
+        assert found_topics(wire, prompts[1], ids) == expected
+        assert any(expected[1])
