@@ -9,6 +9,8 @@ from promptlift.clustering.kept import KeptTopics, renew
 from promptlift.clustering.vectors import opening, turns_of
 from support.topical import TEMPLATES, topical
 
+pytestmark = pytest.mark.slow
+
 
 def days(language, n, more):
     """Return the conversations of one day, those of that day and the next, and what they are truly about."""
