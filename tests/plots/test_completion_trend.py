@@ -5,8 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
-from matplotlib.collections import FillBetweenPolyCollection, LineCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PolyCollection
 from matplotlib.colors import same_color, to_hex
 from matplotlib.dates import date2num
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from promptlift.stats import labels_needed
-from promptlift.stats.judge_errors import equal_error_test, rogan_gladen
+from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
 from promptlift.stats.label_estimates import quantile_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (

@@ -162,7 +162,13 @@ def why(
     endings = _Endings(
         contents, frame[KEY].to_numpy(object), *Grouping.of(contents, ending, rng, within=topics)
     )
-    facts = {"outcome": outcome, "basis": basis, "level": level, "seed": seed, "n": len(frame)}
+    facts: dict[str, Any] = {
+        "outcome": outcome,
+        "basis": basis,
+        "level": level,
+        "seed": seed,
+        "n": len(frame),
+    }
     if not told:
         table = _unusual(endings, level)
         facts["summary"] = f"What fails {UNTOLD}; listed is what is unusual. {' '.join(WAYS)}"

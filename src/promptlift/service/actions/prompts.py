@@ -98,7 +98,7 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
     if "content" in changes:
         changes["content_known"] = True
-    empty = {"tags": [], "outcome": None, "alert_below": None}
+    empty: dict[str, list[str] | None] = {"tags": [], "outcome": None, "alert_below": None}
     changes |= {name: changes[name] or nothing for name, nothing in empty.items() if name in changes}
     with call.write() as rows:
         now = clock.now()
