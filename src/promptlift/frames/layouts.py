@@ -163,7 +163,7 @@ EDITS: Final = table_columns(
     ),
     first=(
         "edit_id", "optimization_id", "generation", "variant_id", "variant", "operation", "symptom", "cause", "anchor", "text",
-        "won", "lost", "tied", "effect", "state", "reason", "in_winner",
+        "won", "lost", "tied", "effect", "effect_low", "effect_high", "state", "reason", "in_winner",
     ),
 )  # fmt: skip
 LABELS: Final = table_columns(

@@ -63,6 +63,11 @@ class Edit(ApiModel):
     """Cells that ended the same."""
     effect: Annotated[float | None, Column(unit="percentage points")] = None
     """Worth of the edit in points of completion, from all conversations of the search; ``None`` before it was tested."""
+    effect_low: Annotated[float | None, Column(unit="percentage points")] = None
+    """Lower end of its interval, 90 %."""
+    effect_high: Annotated[
+        float | None, Column(unit="percentage points", meaning="Upper end of its interval, 90 %.")
+    ] = None
     state: Annotated[str | None, Column(categories=get_args(EditState))] = None
     """``kept``, ``pruned`` (removed because it gained nothing) or ``refused`` (never part of a prompt)."""
     reason: Annotated[str | None, Column()] = None

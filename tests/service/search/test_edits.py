@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.search.edits import CandidateEdit, assemble, join
+from promptlift.service.search.edits import CandidateEdit, assemble, join, nearest
 
 ORIGINAL = "You help.\nNever lie.\nBe brief."
 
@@ -66,3 +66,10 @@ def test_any_edit_can_be_left_out_again():
     assert "One." in left
     assert "Three." in left
     assert "Two." not in left
+
+
+def test_an_edit_is_against_the_issue_whose_rare_words_it_has():
+    titles = ["Left the return label open", "Left the customs fee open", "Left the size chart open"]
+    assert nearest("Say what the customs fee is before anything is open.", titles) == titles[1]
+    assert nearest("Be polite, and leave nothing open.", titles) is None
+    assert nearest("Say what the customs fee is.", []) is None

@@ -8,12 +8,16 @@ import random
 import pytest
 
 from promptlift.service.search.edits import CandidateEdit
-from promptlift.service.search.evidence import record_of, with_and_without, worth
-from promptlift.service.search.pool import BATCH, Child, Member, Search, Talk, draw_parent, front
+from promptlift.service.search.evidence import Issues, record_of, with_and_without, worth
+from promptlift.service.search.pool import ASSEMBLED, BATCH, Child, Member, Search, Talk
+
+LONG = " ".join(["Look it up, and say so, please."] * 8)
 
 
-def edit(number):
-    return CandidateEdit(f"e{number}", "add", "", f"Rule {number}.", "It fails.", "Nothing is said of it.")
+def edit(number, issue="", text=None):
+    issues = (issue,) if issue else ()
+    words = text or f"Rule {number}."
+    return CandidateEdit(f"e{number}", "add", "", words, "It fails.", "Nothing is said of it.", (), issues)
 
 
 def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=None, wanted=None):
@@ -40,7 +44,11 @@ def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=
                     outcomes[cell][arm] = luck < rate
                     if wanted is not None:
                         scores[cell][arm] = 0.5 * (luck < rate) + 0.5 * bool(edits & set(wanted))
-            search.talked(outcomes, scores)
+            wrong = {
+                cell: {arm: [] if done else ["label"] for arm, done in found.items()}
+                for cell, found in outcomes.items()
+            }
+            search.talked(outcomes, scores, wrong)
             continue
         children, edits = list(step.given), {}
         held = search.members[step.parent].edits
@@ -114,48 +122,109 @@ def test_a_candidate_with_the_edits_of_another_comes_from_it():
     assert {one.base for one in search.members[1:]} == {0}
 
 
-def test_a_merge_is_the_union_of_two_members():
+def searched(edits, sets, rates, *, cells=48, logged=(0, {})):
+    """A search whose candidates have talked, without chance: in which share of conversations each issue goes wrong."""
     search = new(1_000)
-    search.step()
-    search.wrote([Child(0, ("e1",)), Child(0, ("e2",))], {"e1": edit(1), "e2": edit(2)})
-    for _ in range(2):
-        step = search.step()
-        cells = range(step.first_cell, step.first_cell + step.cells)
-        # Each of the two wins where the other does not.
-        search.talked({cell: {0: False, 1: cell % 2 == 0, 2: cell % 2 == 1} for cell in cells})
+    search.logged = logged
+    search.edits = {one.id: one for one in edits}
+    search.members += [
+        Member(at, 1, 0, None, names, state="pool", spent=1) for at, names in enumerate(sets, 1)
+    ]
+    for cell in range(cells):
+        # Issues take turns.
+        wrong = {
+            arm: [
+                issue
+                for at, (issue, share) in enumerate(rates(names).items(), start=cell)
+                if int((at + 1) * share) > int(at * share)
+            ]
+            for arm, names in enumerate([(), *sets])
+        }
+        search.wrong[cell] = wrong
+        search.outcomes[cell] = {arm: not found for arm, found in wrong.items()}
+    search.generation = 1
+    return search
+
+
+def recurring(**prevented):
+    """Each issue in a fifth of conversations, unless an edit that prevents it is there."""
+    return lambda names: {issue: 0.0 if set(by) & set(names) else 0.2 for issue, by in prevented.items()}
+
+
+def test_two_candidates_that_gain_are_united_before_anything_is_written():
+    edits = [edit(1, "label"), edit(2, "refund")]
+    search = searched(edits, [("e1",), ("e2",)], recurring(label=["e1"], refund=["e2"]))
     step = search.step()
-    (merge,) = step.given
-    assert merge.edits == ("e1", "e2")
-    assert {merge.parent, merge.other_parent} == {1, 2}
+    (union,) = step.given
+    assert union.edits == ("e1", "e2")
+    assert {union.parent, union.other_parent} == {1, 2}
     assert step.children == 2
 
 
-def test_what_earns_nothing_is_tried_without_and_left_out_when_that_is_no_worse():
-    search = new(200)
-    sets = [("e1",), ("e1", "e2"), ("e1", "e2", "e3")]
-    search.members += [
-        Member(number, 1, 0, None, edits, state="pool") for number, edits in enumerate(sets, start=1)
-    ]
-    search.edits = {f"e{number}": edit(number) for number in (1, 2, 3)}
-    # The first and the third help, the second does harm.
-    search.outcomes = {cell: {0: False, 1: True} for cell in range(12)}
-    search.outcomes |= {cell: {1: True, 2: False} for cell in range(12, 18)}
-    search.outcomes |= {cell: {2: False, 3: True} for cell in range(18, 30)}
-    search.spent = 60
-    search.generation = 1
-    search.ended = "nothing more to write"
+def test_an_edit_whose_issue_recurs_is_dropped_in_the_next_generation_and_one_that_prevents_its_own_is_kept():
+    edits = [edit(1, "label"), edit(2, "refund", LONG), edit(3, "label", LONG)]
+    sets = [("e1", "e2", "e3"), ("e2", "e3")]
+    search = searched(edits, sets, recurring(label=["e1"], refund=[]), cells=400)
+    known = search.worth()
+    useless, useful = known.of(["e2"])[0], known.of(["e1"])[0]
+    assert abs(useless) < 0.02
+    assert useful > 0.1
+    assert abs(known.of(["e3"])[0]) < 0.02
+    # A candidate that lost is taken apart: the edit that gained stays.
+    search.members[1].state = "rejected"
+    assert search.step().given[0].edits == ("e1",)
+
+
+def test_of_two_edits_that_say_the_same_of_one_issue_one_is_kept():
+    texts = ("Look the label up before you answer.", "Always look the label up before you answer.")
+    edits = [edit(1, "label", texts[0]), edit(2, "label", texts[1])]
+    search = searched(edits, [("e1",), ("e1", "e2")], recurring(label=["e1", "e2"]))
+    search.edits["e3"] = edit(3, "refund")
+    search.members.append(Member(3, 1, 0, None, ("e3",), state="pool", spent=1))
+    assert "e2" not in search.step().given[0].edits
+    # The same words against something else are no repeat.
+    search.edits["e2"] = edit(2, "refund", texts[1])
+    assert "e2" in search.step().given[0].edits
+
+
+def test_a_longer_edit_must_gain_more():
+    search = searched(
+        [edit(1, "label"), edit(2, "refund", LONG)],
+        [("e2",), ("e1", "e2")],
+        lambda names: {"label": 0.0 if "e1" in names else 0.03, "refund": 0.0 if "e2" in names else 0.03},
+    )
+    short, long = (search.worth().of([name])[0] for name in ("e1", "e2"))
+    assert 0.005 < short == pytest.approx(long, abs=0.003)
+    assert search.step().given[0].edits == ("e1",)
+
+
+def test_an_edit_against_what_hardly_occurs_any_more_would_not_earn_its_words():
+    search = searched(
+        [edit(1, "label")], [("e1",)], recurring(label=["e1"], refund=[]), cells=300, logged=(50, {"fee": 10})
+    )
+    for issue, text, earns in (
+        ("refund", "Tell people when they are paid back.", True),
+        ("label", "Tell people where their label is, before they ask for it a second time.", False),
+        ("fee", "Tell people of the fee.", True),
+        # Logs and judges that name no issues refuse nothing.
+        ("", "Tell people what you know.", True),
+    ):
+        new_edit = edit(2, issue, text)
+        assert (search.expected(new_edit, [search.edits["e1"]]) > 0) == earns, issue
+
+
+def test_what_is_confirmed_is_put_together_at_the_end_from_edits_that_earn_their_words():
+    edits = [edit(1, "label"), edit(2, "refund", LONG), edit(3, "fee")]
+    search = searched(
+        edits, [("e1", "e2"), ("e2", "e3")], recurring(label=["e1"], refund=[], fee=["e3"]), cells=400
+    )
+    search.spent = search.conversations
     step = search.step()
-    assert (step.parent, step.children) == (3, 0)
-    (shorter,) = step.given
-    assert shorter.edits == ("e1", "e3")
+    assert (step.children, step.given[0].edits) == (0, ("e1", "e3"))
     search.wrote(step.given, {})
-    while search.testing:
-        step = search.step()
-        # As good as the longer one.
-        cells = range(step.first_cell, step.first_cell + step.cells)
-        search.talked({cell: {3: True, 4: True} for cell in cells})
     assert search.step() is None
-    assert search.finalist().edits == ("e1", "e3")
+    finalist = search.finalist()
+    assert (finalist.edits, finalist.reason, search.spent) == (("e1", "e3"), ASSEMBLED, search.conversations)
 
 
 def test_records_and_worth_by_hand():
@@ -163,26 +232,10 @@ def test_records_and_worth_by_hand():
     assert record_of(outcomes, 1, 0) == (1, 1, 1)
     edits_of = {0: (), 1: ("e1",)}
     assert with_and_without(outcomes, edits_of, "e1") == (1, 1, 1)
-    mean, sd = worth(outcomes, edits_of).of(["e1"])
-    # Three pairs without a difference leave the prior mean of a point, shrunk.
-    assert 0 < mean < 0.01
-    assert sd < 0.08
-
-
-def test_the_front_has_who_is_best_somewhere():
-    outcomes = {
-        0: {1: True, 2: False, 3: False},
-        1: {1: False, 2: True, 3: False},
-        2: {1: True, 2: True, 3: True},
-    }
-    assert front(outcomes, [1, 2, 3]) == {1: 2, 2: 2}
-    assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2)
-    # With a goal, who meets it best.
-    scores = {0: {1: 0.5, 2: 0.75, 3: 0.25}, 1: {1: 1.0, 2: 0.25, 3: 0.25}, 2: {1: 0.5, 2: 0.5, 3: 0.5}}
-    assert front(scores, [1, 2, 3]) == {1: 2, 2: 2}
-    # Where each is dominated by another one, on a cell that the third one has not, all are in front.
-    outcomes = {0: {1: True, 2: False}, 1: {2: True, 3: False}, 2: {3: True, 1: False}}
-    assert set(front(outcomes, [1, 2, 3])) == {1, 2, 3}
+    mean, sd = worth(outcomes, edits_of, {"e1": edit(1)}, Issues((0, {}), {})).of(["e1"])
+    # Three pairs without a difference leave a little less than the prior mean.
+    assert 0.0082 < mean < 0.0084
+    assert 0 < sd < 0.031
 
 
 def talked_by_one(*, completed, scores, looks=2):

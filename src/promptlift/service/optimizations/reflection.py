@@ -26,6 +26,7 @@ from promptlift.service.search.edits import (
     assemble,
     existing_evidence,
     join,
+    nearest,
     new_addresses,
     says_what_was_said,
 )
@@ -33,7 +34,7 @@ from promptlift.service.search.pool import Child
 from promptlift.service.store import conversations, optimizations, simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from promptlift.service.optimizations.run import OptimizationRun
     from promptlift.service.search.pool import Search, Write
@@ -87,6 +88,7 @@ class _Shown:
     seen: dict[str, Seen]
     texts: dict[str, str]
     strangers: list[str]
+    titles: Collection[str] = ()
 
 
 class Reflection:
@@ -104,7 +106,7 @@ class Reflection:
         self._exclusions = read_exclusions(run.exclusions)
 
     def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> WrittenEdits:
-        """Write the candidates of a step: a chain, in which each has the edits of the previous one and its own.
+        """Write the candidates of a step: new edits in a chain of requests, each of them in all candidates but one.
 
         Raises
         ------
@@ -113,7 +115,8 @@ class Reflection:
             ``problem`` explains it.
         """
         written = WrittenEdits(Counter(shown), list(step.given))
-        edits = [search.edits[one] for one in search.members[step.parent].edits]
+        start = step.given[-1].edits if step.given else search.members[step.parent].edits
+        edits = [search.edits[one] for one in start]
         # An assistant may repeat its own edits.
         own = [*self._run.own_words, *(one.text for one in search.edits.values())]
         with self._run.database.read() as connection:
@@ -124,8 +127,8 @@ class Reflection:
             *(self._seen_of(one) for one in screened if one.task_completed is not None),
         ]
         said = [self._run.said, simulated]
+        original, before = self._run.prompt.content, edits
         for _ in range(step.children):
-            before = {one.id for one in edits}
             try:
                 edits = self._reflect(search, seen, said, edits, written)
             except (LlmBadAnswer, LlmRefused) as error:
@@ -136,8 +139,15 @@ class Reflection:
                     f"The model could not be asked for edits: {error}", REASON_CHARS
                 )
                 break
-            if {one.id for one in edits} != before:
-                ids = tuple(sorted((one.id for one in edits), key=lambda name: int(name[1:])))
+        new = [one for one in edits if one.id not in search.edits]
+        for place in range(step.children):
+            # So the effects of edits of one request can be told apart.
+            joined = before
+            for number, one in enumerate(new):
+                if step.children == 1 or number % step.children != place:
+                    joined = list(join(original, joined, one).edits)
+            if joined != before:
+                ids = tuple(sorted((one.id for one in joined), key=lambda name: int(name[1:])))
                 written.children.append(Child(step.parent, ids))
         return written
 
@@ -153,6 +163,7 @@ class Reflection:
         seed = f"{self._row.seed} reflection {search.generation} {sum(written.shown.values())}"
         chosen = choose(seen, edits=edits, edits_of=search.edits_of, shown=written.shown, seed=seed)
         shown = self._shown(chosen)
+        shown.titles = dict.fromkeys(title for one in seen for title in one.wrong)
         if not any(one.failed for one in shown.seen.values()):
             return edits
         written.shown.update(one.key for one in chosen if one.failed)
@@ -172,6 +183,8 @@ class Reflection:
             new = self._edit(f"e{number}", draft, shown, said)
             joined = join(self._run.prompt.content, edits, new)
             problem = joined.problem or self._problem(new, joined.edits, shown, said, mark=mark)
+            if problem is None and search.expected(new, edits) <= 0:
+                problem = "What it is against hardly occurs any more: it would not earn its words."
             if problem is None:
                 edits = list(joined.edits)
                 written.edits |= {one.id: one for one in edits}
@@ -185,6 +198,8 @@ class Reflection:
         named = [(one.conversation, one.quote) for one in draft.evidence]
         evidence = existing_evidence(named, shown.texts)
         issues = [title for one, _ in evidence for title in shown.seen[one].wrong[:1]]
+        if (own := nearest(f"{draft.symptom} {draft.text}", shown.titles)) is not None:
+            issues.insert(0, own)
 
         def line(text: str) -> str:
             for words in said:
@@ -263,6 +278,16 @@ class Reflection:
             for one in found
         ]
 
+    def logged_issues(self) -> tuple[int, dict[str, int]]:
+        """Return the number of logged conversations, and of those in which each issue went wrong."""
+        wrong = Counter(title for one in self._logged if one.failed for title in dict.fromkeys(one.wrong))
+        return len(self._logged), dict(wrong)
+
+    def wrong(self, row: SimulationRow) -> tuple[str, ...]:
+        """Return what went wrong in a simulated conversation."""
+        found = self._seen_of(row)
+        return found.wrong if row.task_completed is not None and found.failed else ()
+
     def _seen_of(self, row: SimulationRow) -> Seen:
         """Return a simulated conversation in the form in which it may be shown."""
         goal = self._run.terms.goal
@@ -317,7 +342,7 @@ def _last(search: Search, written: WrittenEdits) -> int:
     return max([0, *kept, *refused])
 
 
-EDITS_MOST: Final = 8
+EDITS_MOST: Final = 3
 PROBLEMS_SHOWN: Final = 8
 TEXT_CHARS: Final = 1_500
 
@@ -334,7 +359,8 @@ For each edit find a symptom (what the assistant says or does wrong, best one th
 cause in the prompt (a rule, step or piece of knowledge that is missing, unclear or harmful), and the smallest change that \
 would have prevented it. What the conversations that succeeded do right must stay possible.
 
-- Deal with as many different symptoms as you see, each in an edit of its own, at most {most}.
+- Deal with the {most} symptoms that cost most, each in one edit of as few words as it takes. Repeat nothing that the \
+prompt says already.
 - Write general rules in words of your own. Repeat nothing of the conversations: no five words in a row, no name, number, \
 address or code of theirs.
 - Where an edit that was made already did not prevent its symptom, replace its text by something better.

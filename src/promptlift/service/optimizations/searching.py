@@ -12,8 +12,8 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.reflection import Reflection, WrittenEdits
 from promptlift.service.optimizations.variants import RATIONALE_CHARS, VariantText
 from promptlift.service.search.edits import assemble
-from promptlift.service.search.evidence import record_of, with_and_without, worth
-from promptlift.service.search.pool import Search, Talk, Write
+from promptlift.service.search.evidence import record_of, with_and_without
+from promptlift.service.search.pool import ASSEMBLED, Search, Talk, Write
 from promptlift.service.store import conversation_updates, optimizations, runs, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
@@ -53,6 +53,7 @@ class Searching:
         self._run = run
         self._row = row
         self._budget = terms.budget
+        self._reflection = Reflection(run)
         if kept is None:
             self._search = Search(
                 conversations=self._budget.search,
@@ -61,6 +62,7 @@ class Searching:
                 each=terms.settings["variantsPerGeneration"],
                 seed=row.seed,
             )
+            self._search.logged = self._reflection.logged_issues()
             kept = {"batches": 0, "shown": {}, "read": (), "refused": []}
         else:
             self._search = Search.from_json(kept["search"])
@@ -68,7 +70,6 @@ class Searching:
         self._shown: dict[str, int] = kept["shown"]
         self.read: set[str] = set(kept["read"])
         self._refused: list[dict[str, Any]] = kept["refused"]
-        self._reflection = Reflection(run)
 
     # Start, and continue
 
@@ -148,7 +149,11 @@ class Searching:
             cell: {arm: row.task_completed for arm, row in rows.items()}
             for cell, rows in simulations.by_cell(held).items()
         }
-        self._search.talked(outcomes, self._scores(held))
+        wrong = {
+            cell: {arm: self._reflection.wrong(row) for arm, row in rows.items()}
+            for cell, rows in simulations.by_cell(held).items()
+        }
+        self._search.talked(outcomes, self._scores(held), wrong)
         self._batches += 1
         with self._run.transaction() as connection:
             self._keep(connection)
@@ -240,7 +245,8 @@ class Searching:
 
 # Quantile of the normal distribution for an interval of 90 %.
 Z90: Final = 1.645
-PRUNED: Final = "Without it the prompt did at least as well."
+PRUNED: Final = "It does not earn its words according to all conversations of the search."
+_EFFECT: Final = ("effect", "effect_low", "effect_high")
 
 
 def plan_of(terms: Terms, state: Mapping[str, Any], held: Mapping[str, int]) -> SearchPlan:
@@ -269,17 +275,18 @@ def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dic
     """
     search = Search.from_json(state["search"])
     # In points of completion, even if a goal guides the search.
-    known = worth(search.outcomes, search.edits_of)
+    known = search.worth(search.outcomes)
     refused: dict[int, list[Edit]] = {}
     for one in state["refused"]:
-        unmeasured = dict.fromkeys(("won", "lost", "tied", "effect"))
-        shown = _edit(one, **unmeasured, state="refused", reason=one["reason"])
+        shown = _edit(one, state="refused", reason=one["reason"])
         refused.setdefault(one["candidate"], []).append(shown)
     kept = {}
     for name, edit in search.edits.items():
         record = with_and_without(search.outcomes, search.edits_of, name)
-        effect = 100.0 * known.of([name])[0] if record.n else None
-        kept[name] = _edit(edit.to_json(), **record._asdict(), effect=effect, state="kept", reason=None)
+        mean, sd = known.of([name])
+        worth = dict(zip(_EFFECT, (mean, mean - Z90 * sd, mean + Z90 * sd), strict=True)) if record.n else {}
+        points = {field: 100.0 * value for field, value in worth.items()}
+        kept[name] = _edit(edit.to_json(), **record._asdict(), **points, state="kept", reason=None)
     found = {}
     for member in search.members[: len(ids)]:
         without = _pruned(search, member)
@@ -295,10 +302,11 @@ def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dic
 
 
 def _pruned(search: Search, member: Member) -> list[str]:
-    """Return the edits of the parent that a candidate lacks without a replacement."""
-    before = set(search.members[member.parent].edits) if member.parent is not None else set()
-    gone = before - set(member.edits) if set(member.edits) < before else ()
-    return [name for name in search.edits if name in gone]
+    """Return the edits of the parent that a candidate put together from earlier edits lacks."""
+    before = {name for one in search.members[: member.number] for name in one.edits}
+    if member.parent is None or not before.issuperset(member.edits):
+        return []
+    return [name for name in search.members[member.parent].edits if name not in member.edits]
 
 
 def _edit(found: Mapping[str, Any], **more: Any) -> Edit:
@@ -310,7 +318,7 @@ def _edit(found: Mapping[str, Any], **more: Any) -> Edit:
 def _candidate(search: Search, known: Worth, member: Member) -> CandidateSearch:
     record = record_of(search.outcomes, member.number, member.base)
     mean, sd = known.of(member.edits)
-    tested = bool(record.n)
+    tested = bool(record.n) or member.reason == ASSEMBLED
     return CandidateSearch(
         pairs=record.n,
         **record._asdict(),

@@ -9,7 +9,9 @@ words, or with addresses that nobody gave never become a sentence of a prompt.
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +19,7 @@ from promptlift.schema.search import assembled
 from promptlift.service.llm.hostile_text import quotation_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class CandidateEdit:
     def number(self) -> int:
         """Position in the order of writing."""
         return int(self.id[1:])
+
+    @property
+    def issue(self) -> str:
+        """The issue of most of its conversations; empty if they have none."""
+        return self.issues[0] if self.issues else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the edit as plain JSON."""
@@ -134,6 +141,36 @@ def _with(original: str, held: tuple[CandidateEdit, ...], new: CandidateEdit) ->
 def _words(text: str) -> str:
     """Return a text in the form used for comparison: without regard to spaces and capitals, in whole words."""
     return f" {' '.join(text.casefold().split())} "
+
+
+# Share of common words from which two edits against the same issue are the same.
+ALIKE: Final = 0.6
+
+
+def alike(one: CandidateEdit, other: CandidateEdit) -> bool:
+    """Return whether two edits are against the same issue and have most words in common."""
+    mine, its = (set(_WORD.findall(edit.text.casefold())) for edit in (one, other))
+    return one.issue == other.issue and len(mine & its) >= ALIKE * len(mine | its)
+
+
+# Share of the words of an issue, by their rarity, that an edit against it has.
+NEAR: Final = 0.6
+
+
+def nearest(text: str, titles: Collection[str]) -> str | None:
+    """Return the issue whose words a text has, rare words counting more; ``None`` if there is none."""
+    of = {title: set(_WORD.findall(title.casefold())) for title in titles}
+    frequency = Counter(word for words in of.values() for word in words)
+    rarity = {word: math.log((1 + len(of)) / count) for word, count in frequency.items()}
+    has = set(_WORD.findall(text.casefold()))
+
+    def share(title: str) -> float:
+        return sum(rarity[word] for word in of[title] & has) / (
+            sum(rarity[word] for word in of[title]) or 1.0
+        )
+
+    best = max(of, key=share, default=None)
+    return best if best is not None and share(best) >= NEAR else None
 
 
 def _in_place_of(

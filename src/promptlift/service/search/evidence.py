@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -13,14 +14,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from promptlift.service.search.edits import CandidateEdit
+
 Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | float | None]]"
 """By cell and candidate whether the task was completed, or how far the goal was met; ``None`` if unknown."""
 
-# Prior spread of the worth of an edit, and spread of one conversation within its cell.
-EDIT_SD: Final = 0.08
+# Spread of one conversation within its cell.
 NOISE_SD: Final = 0.40
-# An edit with evidence is a little more likely to help than to harm.
-EDIT_MEAN: Final = 0.01
+# How often an edit against an issue is expected to prevent it, before it is tested, and how often a conversation
+# completes if its main issue is gone.
+PREVENTS: Final = 0.6
+COMPLETES: Final = 0.7
+# Prior spread of the worth of an edit: as a share of what its issue costs, and at least.
+ISSUE_SD: Final = 0.5
+EDIT_SD: Final = 0.03
+# An issue may be more frequent than its title: judges word it differently, and its worth is more than what it counts.
+SHARE_LEAST: Final = 0.02
+TITLE_SD: Final = 0.02
+# Each word must gain this much: readers, bills and other instructions pay for it.
+PRICE: Final = 0.0004
 # Scores are sums of weights, so a zero difference may come out slightly positive.
 NOTHING: Final = 1e-9
 
@@ -90,30 +102,101 @@ class Worth:
     ----------
     places
         Index of an edit in the means and covariances.
+    shares
+        How often each issue occurs if no edit is against it.
     """
 
     places: dict[str, int]
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
+    shares: dict[str, float]
 
     def of(self, edits: Collection[str]) -> tuple[float, float]:
         """Return the joint worth of edits, and its standard deviation."""
-        at = [self.places[one] for one in edits if one in self.places]
-        new = len(edits) - len(at)
-        mean = float(self.mean[at].sum()) + new * EDIT_MEAN
-        variance = float(self.covariance[np.ix_(at, at)].sum()) + new * EDIT_SD**2
-        return mean, math.sqrt(max(variance, 0.0))
+        at = [self.places[one] for one in edits]
+        variance = float(self.covariance[np.ix_(at, at)].sum())
+        return float(self.mean[at].sum()), math.sqrt(max(variance, 0.0))
+
+    def expected(self, new: CandidateEdit, edits: Collection[CandidateEdit], issues: Issues) -> float:
+        """Return what a new edit is expected to gain beside others, after the price of its words."""
+        share = self.shares.get(new.issue)
+        if share is None:
+            share = issues.share(new.issue, list(issues.held), logged=True)[0]
+        left = share = max(share, SHARE_LEAST)
+        for one in edits:
+            if one.issue == new.issue:
+                known = one.id in self.places
+                left -= self.of([one.id])[0] / COMPLETES if known else PREVENTS * share
+        return PREVENTS * COMPLETES * left - cost_of(new)
 
 
-def worth(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]]) -> Worth:
+def cost_of(edit: CandidateEdit) -> float:
+    """Return what the words of an edit must gain."""
+    return PRICE * len(edit.text.split())
+
+
+class Issues:
+    """How often each issue occurred, with the original in the logs and with each candidate in the search.
+
+    Parameters
+    ----------
+    logged
+        Number of logged conversations, and of those in which each issue went wrong.
+    wrong
+        By cell and candidate what went wrong.
+    """
+
+    def __init__(
+        self, logged: tuple[int, Mapping[str, int]], wrong: Mapping[int, Mapping[int, Sequence[str]]]
+    ) -> None:
+        self._logged = logged
+        self.held: Counter[int] = Counter(one for found in wrong.values() for one in found)
+        self.seen: dict[int, Counter[str]] = {one: Counter() for one in self.held}
+        for found in wrong.values():
+            for one, titles in found.items():
+                self.seen[one].update(set(titles))
+
+    def share(self, issue: str, candidates: Collection[int], *, logged: bool) -> tuple[float, float]:
+        """Return the share of conversations with an issue among some candidates, and its variance."""
+        count, known = self._logged if logged else (0, {})
+        n = count + sum(self.held[one] for one in candidates)
+        seen = known.get(issue, 0) + sum(self.seen[one][issue] for one in candidates)
+        return seen / max(n, 1), (seen + 0.5) / max(n, 1) ** 2
+
+
+def worth(
+    outcomes: Outcomes,
+    edits_of: Mapping[int, Collection[str]],
+    edits: Mapping[str, CandidateEdit],
+    issues: Issues,
+) -> Worth:
     """Estimate the worth of each edit: within a cell, candidates differ by their edits and by chance.
 
-    A linear model with an effect per cell and a normal prior on each edit.
+    A linear model with an effect per cell and a normal prior on each edit, which is expected to prevent a part of its
+    issue. How much rarer the issue became where the edit was in place counts as well.
     """
     named = sorted({edit for edits in edits_of.values() for edit in edits}, key=lambda name: int(name[1:]))
     places = {name: at for at, name in enumerate(named)}
-    precision = np.eye(len(named)) / EDIT_SD**2
-    pull = np.full(len(named), EDIT_MEAN / EDIT_SD**2)
+    precision = np.zeros((len(named), len(named)))
+    pull = np.zeros(len(named))
+    shares: dict[str, float] = {}
+    for issue in dict.fromkeys(edits[name].issue for name in named):
+        against = [places[name] for name in named if edits[name].issue == issue]
+        having = {
+            one: [places[name] for name in edits_of[one] if edits[name].issue == issue] for one in issues.held
+        }
+        share, variance = issues.share(issue, [one for one, at in having.items() if not at], logged=True)
+        shares[issue] = share
+        likely = max(share, SHARE_LEAST)
+        spread = (ISSUE_SD * COMPLETES * likely) ** 2 + EDIT_SD**2
+        precision[against, against] += 1.0 / spread
+        pull[against] += PREVENTS * COMPLETES * likely / spread
+        for one, at in having.items():
+            if at and issue:
+                left, sampling = issues.share(issue, [one], logged=False)
+                spread = COMPLETES**2 * (variance + sampling) + TITLE_SD**2
+                precision[np.ix_(at, at)] += 1.0 / spread
+                pull[at] += COMPLETES * (share - left) / spread
     for found in outcomes.values():
         there = [(one, completed) for one, completed in found.items() if completed is not None]
         if len(there) < 2:
@@ -126,4 +209,4 @@ def worth(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]]) -> Worth:
         precision += held.T @ held / NOISE_SD**2
         pull += held.T @ (ended - ended.mean()) / NOISE_SD**2
     covariance = np.linalg.inv(precision).astype(np.float64)
-    return Worth(places, covariance @ pull, covariance)
+    return Worth(places, covariance @ pull, covariance, shares)

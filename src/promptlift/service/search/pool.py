@@ -5,67 +5,39 @@ It knows no model and no database: the same seed, the same edits and the same ou
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from promptlift.service.search.edits import CandidateEdit  # noqa: TC001 - pydantic reads it
-from promptlift.service.search.evidence import Outcomes, Record, Worth, mean_gain, record_of, worth
+from promptlift.service.search.edits import CandidateEdit, alike
+from promptlift.service.search.evidence import (
+    Issues,
+    Outcomes,
+    Record,
+    Worth,
+    cost_of,
+    mean_gain,
+    record_of,
+    worth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-
-def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
-    """Return the candidates that no other one dominates, each with the number of cells in which it is among the best.
-
-    A candidate dominates another if it is nowhere worse on the cells that both have, and somewhere better. If
-    each is dominated by another, which can happen in a cycle when pairs share different cells, all are in
-    front.
-    """
-    best: dict[int, int] = dict.fromkeys(sorted(members), 0)
-    for found in outcomes.values():
-        there = {one: reached for one, reached in found.items() if one in best and reached is not None}
-        if len(there) > 1 and (most := max(there.values())):
-            for one, reached in there.items():
-                best[one] += reached == most
-    ahead = {
-        one: cells
-        for one, cells in best.items()
-        if not any(_dominates(outcomes, other, one) for other in best if other != one)
-    }
-    return ahead or best
-
-
-def draw_parent(outcomes: Outcomes, members: Collection[int], rng: random.Random) -> int:
-    """Draw a parent from the front, with probability proportional to the cells in which it is among the best."""
-    found = front(outcomes, members)
-    names = list(found)
-    return rng.choices(names, [found[name] + 1 for name in names])[0]
-
-
-def _dominates(outcomes: Outcomes, one: int, other: int) -> bool:
-    pairs = [
-        (mine, its)
-        for found in outcomes.values()
-        if (mine := found.get(one)) is not None and (its := found.get(other)) is not None
-    ]
-    return any(mine > its for mine, its in pairs) and not any(its > mine for mine, its in pairs)
 
 
 # Cells of a batch, and the fewest that are informative.
 BATCH: Final = 8
 BATCH_LEAST: Final = 4
 LOOKS: Final = 2
-# A parent is drawn from the front this often; otherwise it is the best by all evidence.
-FROM_FRONT: Final = 0.25
 # The finalist has the best mean minus this many standard deviations.
 CAUTION: Final = 0.3
-# Edits worth less than this are tentatively removed.
-USELESS: Final = 0.0
 ORIGINAL: Final = 0
+
+
+# The finalist may be worth this much less if it is shorter.
+SLACK: Final = 0.01
+ASSEMBLED: Final = "It has the edits that earn their words according to all conversations of the search."
 
 
 class Child(NamedTuple):
@@ -77,7 +49,7 @@ class Child(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Write candidates: each from the previous one, the first from ``parent``; ``given`` are made without a model."""
+    """Write candidates with new edits, from the last of ``given`` or from ``parent``; ``given`` are made without a model."""
 
     parent: int
     children: int
@@ -127,6 +99,10 @@ class Search:
         Number of candidates in the first generation and in every later one.
     scores
         By cell and candidate how far the goal was met, 0 to 1, if there is a goal and the judge decided.
+    wrong
+        By cell and candidate what went wrong.
+    logged
+        Number of logged conversations, and of those in which each issue went wrong.
     """
 
     conversations: int
@@ -138,10 +114,11 @@ class Search:
     edits: dict[str, CandidateEdit] = field(default_factory=dict)
     outcomes: dict[int, dict[int, bool | None]] = field(default_factory=dict)
     scores: dict[int, dict[int, float]] = field(default_factory=dict)
+    wrong: dict[int, dict[int, list[str]]] = field(default_factory=dict)
+    logged: tuple[int, dict[str, int]] = (0, {})
     generation: int = 0
     looks: int = 0
     spent: int = 0
-    pruned: bool = False
     ended: str | None = None
 
     @property
@@ -168,54 +145,82 @@ class Search:
         """Return the next step, the same until its result is recorded; ``None`` when the search has ended."""
         if testing := self.testing:
             return self._talk(testing)
-        count = min(self.each if self.generation else self.first, self.left // BATCH_LEAST - 1)
-        if self.generation >= self.generations_max or count < 1:
-            return None
         best = self.best()
-        if self.ended is not None or (count < self.each and self.generation):
-            # The rest of the budget is too small for another generation, so it tests whether all edits are
-            # worth keeping.
-            shorter = None if self.pruned else self._shorter(best)
-            return None if shorter is None else Write(best.number, 0, (shorter,))
-        rng = random.Random(f"{self.seed} parent {self.generation}")
-        pool = [one.number for one in self.members if one.state == "pool"]
-        parent = draw_parent(self.wanted, pool, rng) if rng.random() < FROM_FRONT else best.number
-        merge = self._merge(best.number)
-        return Write(parent, count, ()) if merge is None else Write(parent, count - 1, (merge,))
+        if self.closing:
+            given = self._proposed(best, slack=SLACK)
+            return Write(best.number, 0, given) if given else None
+        count = self._affordable
+        given = self._proposed(best) if count > 1 else ()
+        return Write(best.number, count - len(given), given)
 
-    def _shorter(self, best: Member) -> Child | None:
-        """Return the best candidate without the edits that are worthless by all evidence."""
+    @property
+    def closing(self) -> bool:
+        """Whether there is nothing more to write, or no budget for another generation."""
+        least = self.each if self.generation else 1
+        return self.ended is not None or self.generation >= self.generations_max or self._affordable < least
+
+    @property
+    def _affordable(self) -> int:
+        """Candidates of the next generation."""
+        return min(self.each if self.generation else self.first, self.left // BATCH_LEAST - 1)
+
+    def _proposed(self, best: Member, slack: float = 0.0) -> tuple[Child, ...]:
+        """Return the candidate with all edits that earn their words, unless there is one."""
+        edits = self._earning(best, slack)
+        if not edits or frozenset(edits) in {frozenset(one.edits) for one in self.members}:
+            return ()
+        more = set(edits) - set(best.edits)
+        other = max(self.members, key=lambda one: len(more & set(one.edits)))
+        return (Child(best.number, edits, other.number if more else None),)
+
+    def _earning(self, best: Member, slack: float) -> tuple[str, ...]:
+        """Return all edits that earn their words, those of the best candidate first where two say the same.
+
+        So candidates that gain are united, one that lost is taken apart, and repeats are left out.
+
+        Parameters
+        ----------
+        slack
+            What the last edits together may be worth and are still left out.
+        """
         known = self.worth()
-        kept = tuple(edit for edit in best.edits if known.of([edit])[0] >= USELESS)
-        tried = {frozenset(one.edits) for one in self.members}
-        return None if not kept or frozenset(kept) in tried else Child(best.number, kept)
+        gain = {name: known.of([name])[0] - cost_of(self.edits[name]) for name in known.places}
+        kept: list[str] = []
+        for name in sorted(gain, key=lambda name: (name not in best.edits, -gain[name])):
+            if gain[name] > 0 and not any(alike(self.edits[name], self.edits[one]) for one in kept):
+                kept.append(name)
+        for name in sorted(kept, key=gain.__getitem__):
+            if (slack := slack - gain[name]) >= 0:
+                kept.remove(name)
+        return tuple(sorted(kept, key=lambda name: int(name[1:])))
 
     def _talk(self, testing: Sequence[Member]) -> Talk | None:
         arms = tuple(dict.fromkeys([testing[0].base, *(one.number for one in testing)]))
         cells = min(BATCH, self.left // len(arms))
         return Talk(arms, len(self.outcomes), cells)
 
-    def _merge(self, best: int) -> Child | None:
-        """Return the union of two members of the pool, neither of which has all edits of the other."""
-        tried = {frozenset(one.edits) for one in self.members}
-        mine = set(self.members[best].edits)
-        for one in reversed(self.members):
-            union = mine | set(one.edits)
-            if one.state == "pool" and union not in (mine, set(one.edits)) and frozenset(union) not in tried:
-                edits = tuple(sorted(union, key=lambda name: int(name[1:])))
-                return Child(best, edits, one.number)
-        return None
-
     def wrote(self, children: Sequence[Child], edits: Mapping[str, CandidateEdit]) -> None:
         """Record the candidates of a generation; without any, the search has ended."""
-        self.pruned = self.pruned or any(
-            set(one.edits) < set(self.members[one.parent].edits) for one in children
-        )
         self.edits.update(edits)
         known = {frozenset(one.edits) for one in self.members}
         new = [one for one in children if frozenset(one.edits) not in known]
         if not new:
             self.ended = "nothing more to write"
+            return
+        if self.closing:
+            self.members += [
+                Member(
+                    len(self.members),
+                    self.generation + 1,
+                    one.parent,
+                    one.other_parent,
+                    one.edits,
+                    one.parent,
+                    state="pool",
+                    reason=ASSEMBLED,
+                )
+                for one in new[:1]
+            ]
             return
         self.generation += 1
         self.looks = 0
@@ -236,18 +241,21 @@ class Search:
         self,
         outcomes: Mapping[int, Mapping[int, bool | None]],
         scores: Mapping[int, Mapping[int, float]] | None = None,
+        wrong: Mapping[int, Mapping[int, Sequence[str]]] | None = None,
     ) -> None:
         """Record the outcomes of a batch of conversations, and decide who gets another batch.
 
         Parameters
         ----------
-        scores
+        scores, wrong
             See ``Search``. A candidate that loses completion is rejected, however well it meets the goal.
         """
         for cell, found in outcomes.items():
             self.outcomes[cell] = dict(found)
             self.spent += len(found)
         self._score(scores or {})
+        for cell, by_arm in (wrong or {}).items():
+            self.wrong[cell] = {one: list(titles) for one, titles in by_arm.items()}
         self.looks += 1
         testing = self.testing
         for one in testing:
@@ -283,23 +291,42 @@ class Search:
 
     # Who is best
 
-    def worth(self) -> Worth:
-        """Return the current worth of each edit, in points of the goal if there is one."""
-        return worth(self.wanted, self.edits_of)
+    def worth(self, outcomes: Outcomes | None = None) -> Worth:
+        """Return the current worth of each edit, in points of the goal if there is one and nothing else is given."""
+        outcomes = self.wanted if outcomes is None else outcomes
+        # With a goal, targets that were missed are among what went wrong, but are no failures to complete.
+        issues = Issues(self.logged, self.wrong) if outcomes is self.wanted else Issues((0, {}), {})
+        return worth(outcomes, self.edits_of, self.edits, issues)
+
+    def expected(self, new: CandidateEdit, edits: Collection[CandidateEdit]) -> float:
+        """Return what a new edit is expected to be worth beside others."""
+        return self.worth().expected(new, edits, Issues(self.logged, self.wrong))
 
     def best(self) -> Member:
         """Return the member of the pool with the best lower bound on the joint worth of its edits."""
-        return _best_of([one for one in self.members if one.state == "pool"], self.worth())
+        return self._best_of([one for one in self.members if one.state == "pool"])
 
     def finalist(self) -> Member | None:
-        """Return the candidate to confirm: the best of the pool, or else the best rejected one, if any.
+        """Return the candidate to confirm: the one with the edits that earn their words, or else the best.
 
         Rejected candidates are ranked by completion, even with a goal: some were rejected for losing it.
         """
+        if pool := [one for one in self.members[1:] if one.state == "pool"]:
+            best = self._best_of(pool)
+            lean = self._earning(best, SLACK)
+            return next((one for one in pool if one.edits == lean), best)
         tested = [one for one in self.members[1:] if one.spent]
-        if pool := [one for one in tested if one.state == "pool"]:
-            return _best_of(pool, self.worth())
-        return _best_of(tested, worth(self.outcomes, self.edits_of)) if tested else None
+        return self._best_of(tested, self.outcomes) if tested else None
+
+    def _best_of(self, members: Sequence[Member], outcomes: Outcomes | None = None) -> Member:
+        known = self.worth(outcomes)
+
+        def bound(member: Member) -> tuple[float, int]:
+            mean, sd = known.of(member.edits)
+            cost = sum(cost_of(self.edits[name]) for name in member.edits)
+            return mean - cost - CAUTION * sd, member.number
+
+        return max(members, key=bound)
 
     def _shared(self, number: int, child: Child) -> int:
         return len(set(self.members[number].edits) & set(child.edits))
@@ -316,11 +343,3 @@ class Search:
 
 
 _STATE: Final = TypeAdapter(Search)
-
-
-def _best_of(members: Sequence[Member], known: Worth) -> Member:
-    def bound(member: Member) -> tuple[float, int]:
-        mean, sd = known.of(member.edits)
-        return mean - CAUTION * sd, member.number
-
-    return max(members, key=bound)

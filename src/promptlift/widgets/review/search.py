@@ -210,6 +210,8 @@ def _cells_in_words(edit: Edit) -> str:
         return "not tested on its own"
     alike = "" if edit.tied is None else f", {edit.tied:,} tied"
     worth = "" if edit.effect is None else f"; worth {signed(edit.effect)} points over the whole search"
+    if edit.effect_low is not None and edit.effect_high is not None:
+        worth += f" ({signed(edit.effect_low)} to {signed(edit.effect_high)})"
     return f"with it vs. without it: {edit.won:,} won, {edit.lost:,} lost{alike}{worth}"
 
 

@@ -44,6 +44,7 @@ def test_a_search_learns_from_failures_that_it_quotes_and_its_finalist_is_better
     kept = [edit for edit in finalist["edits"] if edit["state"] == "kept"]
     assert all(edit["text"] in finalist["content"] for edit in kept if edit["operation"] != "delete")
     assert all(edit["evidence"] for edit in kept)
+    assert all(edit["effectLow"] < edit["effect"] < edit["effectHigh"] for edit in kept)
     held = {one["id"]: one["content"] for one in caller.simulations(found["id"], includeContent="true")}
     for one in (one for variant in variants for edit in variant["edits"] for one in edit["evidence"]):
         place = one["conversationId"]
