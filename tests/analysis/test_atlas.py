@@ -12,6 +12,8 @@ from promptlift import analysis
 from promptlift.errors import FrameError
 from support.topical import TEMPLATES, WEEKS, agreement, asked, conversation, table_of, topical, weeks
 
+# The shortest words of the templates, which say nothing of a topic.
+GRAMMAR = {"my", "the", "of", "and", "its", "any", "for", "has", "mein", "dem", "den", "und", "für", "der", "del", "con", "mi", "el", "la", "su"}  # fmt: skip
 SAFE = "<script>alert(1)</script>"
 
 
@@ -37,6 +39,7 @@ def test_topics_are_found_and_named_in_any_language(language):
     words = [word for name in found.table["name"] for word in name.split(" · ")]
     assert words
     assert all(word in texts for word in words)
+    assert not {*words} & GRAMMAR
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -75,17 +78,22 @@ def test_same_seed_same_topics_and_numbers_masked():
     )
 
 
-def test_customers_and_single_letters_name_no_topic():
+def test_customers_addresses_and_single_letters_name_no_topic():
     table = topical("English", 80)
     customers = {"refund": "Omar", "password": "Amelia", "delivery": "Noah", "subscription": "Mia"}
     texts = [
-        text.replace('"content": "', f'"content": "it is {customers[topic]} of ca who asks, ', 1)
+        text.replace(
+            '"content": "',
+            f'"content": "it is {customers[topic]} of ca, {topic[:3]}mail@postbox.org, who asks, ',
+            1,
+        )
         for text, topic in zip(table["content"], table["truth"], strict=True)
     ]
     found = analysis.atlas(table.assign(content=texts))
     words = {word for name in found.table["name"] for word in name.split(" · ")}
     assert words
-    assert not words & {*(name.lower() for name in customers.values()), "ca"}
+    addresses = {f"{topic[:3]}mail" for topic in customers}
+    assert not words & {*(name.lower() for name in customers.values()), "ca", *addresses}
 
 
 def test_a_topic_has_what_its_conversations_have():

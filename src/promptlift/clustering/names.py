@@ -29,6 +29,7 @@ _FEWEST_LETTERS: Final = 3
 # unspecified: standard errors of a log-odds, and share of the conversations, that a term of a name needs.
 _LEAST_Z: Final = 2.5
 _LEAST_SHARE: Final = 0.15
+_USUAL_LENGTH: Final = 5
 # Weight of the prior, the usual frequency of each term, in conversations.
 _PRIOR: Final = 10.0
 
@@ -36,7 +37,7 @@ _PRIOR: Final = 10.0
 def telling_terms(
     labels: NDArray[np.intp], count: int, blocks: Sequence[Block], proper: Collection[str] = ()
 ) -> list[list[str]]:
-    """Return for each cluster the terms that its conversations have far more often than all others, the surest first.
+    """Return for each cluster the terms that its conversations surely have far more often than all others, the best first.
 
     Proper names, two letters and Japanese grammar only where there is nothing else.
     """
@@ -57,9 +58,12 @@ def telling_terms(
         odds, error = _log_odds(inside + usual, sizes + _PRIOR)
         other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
         z = (odds - other_odds) / np.sqrt(error + other_error)
-        # A common word says little, however sure it is, and a name should fit most of what it names.
-        score = z * np.sqrt(inside / np.maximum(sizes, 1)) * np.log((len(labels) + 1.0) / everywhere)
         terms = np.array(list(block.terms), object)[shared]
+        # Surely and far more often here, and in most of what it names. The commonest words are the shortest, in any language (Zipf);
+        # bytes, as one character of some scripts says more than one of others.
+        surely = odds - other_odds - 2.0 * np.sqrt(error + other_error)
+        length = np.array([len(term.removeprefix(ASSISTANT).encode()) for term in terms])
+        score = surely * np.sqrt(inside / np.maximum(sizes, 1)) * np.minimum(1.0, length / _USUAL_LENGTH)
         for cluster, term in zip(
             *np.nonzero((z >= _LEAST_Z) & (inside >= _LEAST_SHARE * sizes)), strict=True
         ):

@@ -51,6 +51,7 @@ _TOKEN: Final = re.compile(
 _PAIRED: Final = re.compile(f"[{_HAN}{_UNSPACED}]")
 _ASCII_WORD: Final = re.compile(r"(?<![^\W_])[^\W_]{2,40}(?![^\W_])", re.ASCII)
 HIRAGANA: Final = re.compile(f"[{_KANA[0]}]+")
+_ADDRESS: Final = re.compile(r"[^\s@]{1,64}@[^\s@]{1,64}")
 _AFTER_A_WORD: Final = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,40}(?!\w)")
 # German writes a quarter of its words with a capital.
 _MOST_CAPITALS: Final = 0.18
@@ -91,20 +92,23 @@ def words_of(text: str) -> list[str]:
 
 
 def proper_names(texts: Iterable[str]) -> set[str]:
-    """Return words that have a capital nearly wherever they follow another word; none where a language writes more than names so.
+    """Return words of addresses, and those that have a capital nearly wherever they follow another word if few words have one.
 
     >>> sorted(proper_names(["my name is Omar and this is what I need", "it is for Omar from Chicago, please send it at once"]))
     ['chicago', 'omar']
     """
     seen: Counter[str] = Counter()
     capital: Counter[str] = Counter()
+    addresses: set[str] = set()
     for text in texts:
+        for address in _ADDRESS.findall(text[:TURN_CHARS]):
+            addresses.update(words_of(address))
         for word in _AFTER_A_WORD.findall(text[:TURN_CHARS]):
             seen[word.casefold()] += 1
             capital[word.casefold()] += word[0].isupper()
     if capital.total() > _MOST_CAPITALS * seen.total():
-        return set()
-    return {word for word, n in capital.items() if n > _NEARLY_ALWAYS * seen[word]}
+        return addresses
+    return addresses | {word for word, n in capital.items() if n > _NEARLY_ALWAYS * seen[word]}
 
 
 def turns_of(content: Any) -> Sequence[Mapping[str, Any]]:
