@@ -30,6 +30,9 @@ _FIRST_TURNS: Final = 3
 _WEIGHT_OF_FIRST: Final = 3
 _WEIGHT_OF_TOOLS: Final = 0.7
 _DIMENSIONS: Final = 50
+# A topic of few conversations has no axis among the first: those that fit worst get axes of their own, one for each five of them.
+_FIT_WORST: Final = 0.05
+_MORE_DIMENSIONS: Final = 10
 _LARGEST_SHARE: Final = 0.5
 LAST_TURNS: Final = 6
 """Turns before the end in which failures are compared."""
@@ -218,7 +221,7 @@ class Space:
 
     @classmethod
     def fit(cls, words: Block, tools: Block | None, rng: np.random.Generator) -> tuple[Space, Points]:
-        """Find the axes along which conversations differ most; return them with the points."""
+        """Find the axes along which conversations differ most, and those that fit these worst; return them with the points."""
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
         given = [(words, _LARGEST_SHARE, 1.0), *([(tools, 1.0, _WEIGHT_OF_TOOLS)] if tools else [])]
@@ -230,7 +233,11 @@ class Space:
             blocks.append((block.terms, rarity, weight))
             weighed.append(_weighed(block.counts, rarity, weight))
         whole = _unit_rows(sp.hstack(weighed, format="csr"))
-        axes = _axes(whole, rng)
+        axes = _axes(whole, _DIMENSIONS, rng)
+        fit = np.linalg.norm(whole @ axes, axis=1)
+        worst = whole[np.argsort(fit, kind="stable")[: int(_FIT_WORST * len(fit))]]
+        if more := min(_MORE_DIMENSIONS, worst.shape[0] // 5):
+            axes = np.linalg.qr(np.hstack([axes, _axes(worst, more, rng)]))[0]
         return cls(tuple(blocks), axes), unit(whole @ axes)
 
     def points(self, documents: Sequence[Document]) -> Points:
@@ -266,12 +273,12 @@ def unit(points: Points) -> Points:
     return np.asarray(points / np.where(length > 1e-6, length, np.inf), np.float32)
 
 
-def _axes(matrix: sp.csr_matrix, rng: np.random.Generator) -> Points:
+def _axes(matrix: sp.csr_matrix, most: int, rng: np.random.Generator) -> Points:
     """Return the leading right singular vectors, by random projection and power iterations.
 
     N. Halko, P.-G. Martinsson, J. A. Tropp (2011), Finding structure with randomness. SIAM Review 53, 217-288.
     """
-    rank = min(_DIMENSIONS, *matrix.shape)
+    rank = min(most, *matrix.shape)
     basis = matrix @ rng.standard_normal((matrix.shape[1], min(rank + 10, *matrix.shape))).astype(np.float32)
     for _ in range(_POWER_ITERATIONS):
         basis = matrix @ (matrix.T @ np.linalg.qr(basis)[0])
