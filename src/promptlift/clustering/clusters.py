@@ -32,6 +32,7 @@ _THIRDS: Final = 3
 # unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
 # topics would be drawn by lot.
 _USUAL_CUT: Final = NormalDist(0.75, 0.15)
+_CLEARLY_APART: Final = (0.3, 0.8)
 # What decides whether there are topics.
 _DECIDING: Final = 1_000
 _SHUFFLES: Final = 3
@@ -194,8 +195,15 @@ def _ranges(
 
 
 def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
-    """Cut a tree into the number of clusters that stays the same over the longest range of agreement."""
+    """Cut a tree into the number of clusters that stays the same over the longest range of agreement.
+
+    A branch that nearly all runs keep together, and few with anything else, is a cluster wherever the others are cut.
+    """
     from scipy.cluster.hierarchy import fcluster  # noqa: PLC0415  (only clusters need it)
 
     counts, ranges = _ranges(tree, fewest, usual=True)
-    return np.asarray(fcluster(tree, counts[ranges.argmax()], "maxclust") - 1, np.intp)
+    cut = fcluster(tree, counts[ranges.argmax()], "maxclust")
+    near, far = (fcluster(tree, apart, "distance") for apart in _CLEARLY_APART)
+    around, branch, joined = (np.bincount(labels)[labels] for labels in (cut, near, far))
+    own = (branch == joined) & (branch >= SMALLEST) & (branch < around)
+    return np.unique(np.where(own, cut.max() + near, cut), return_inverse=True)[1]
