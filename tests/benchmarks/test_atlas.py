@@ -162,16 +162,22 @@ def test_shuffled_logs_have_no_topics():
 
 
 def test_stable_topics_are_found_again_on_four_of_five():
-    for name in ("sgd-service", "uss-sgd", "all mixed"):
+    for name in ("sgd-service", "uss-sgd", "tau2-airline", "taubench-airline", "mixed"):
         table = labelled(name)
         whole = analysis.atlas(table)
         stable = whole.table.loc[whole.table["stability"].ge(0.8), "cluster"]
-        drawn = table.sample(frac=0.8, random_state=1).sort_index().reset_index(drop=True)
-        part = analysis.atlas(drawn, seed=1).assignments.set_index("conversation_id")["cluster"].fillna(0)
-        full = whole.assignments.set_index("conversation_id")["cluster"].loc[part.index]
-        kept = full.isin(stable)
-        _, ari = agreement(full[kept], part[kept])
-        print(f"{name}: {len(stable)} of {len(whole.table)} topics are stable, ARI {ari:.2f}")
+        assert len(stable) >= 2
+        agreements = []
+        for draw in range(1, 4):
+            drawn = table.sample(frac=0.8, random_state=draw).sort_index().reset_index(drop=True)
+            part = analysis.atlas(drawn, seed=draw).assignments
+            part = part.set_index("conversation_id")["cluster"].fillna(0)
+            full = whole.assignments.set_index("conversation_id")["cluster"].loc[part.index]
+            kept = full.isin(stable)
+            agreements.append(agreement(full[kept], part[kept])[1])
+        ari = np.mean(agreements)
+        print(f"{name}: {len(stable)} of {len(whole.table)} topics are stable, ARI {ari:.2f}", flush=True)
+        assert ari >= 0.8
 
 
 def test_changes_are_true():
@@ -187,15 +193,18 @@ def test_changes_are_true():
         named += weeks(usual, usual, 2_000, rng).changes(periods=WEEKS)["change"].ne("unclear").any()
     print(f"\nno change: {named / 400:.1%} of 400 weeks name one")
     assert named <= 28  # of a binomial with 5 %, 97 %
-    for first in (0.02, 0.05, 0.1, 0.2, 0.3):
+    # At 2,000 a week and a dozen topics, Holm's first step is z = 2.87. The power of a growth from p to q = p + 5 points is the
+    # normal probability below (0.05 - 2.87 (2 m (1 - m) / 2,000)^½) / ((p (1 - p) + q (1 - q)) / 2,000)^½, with m the mean of p and q:
+    # 97 % at 10 %, 90 % at 15 %, 82 % at 20 %, 70 % at 30 %. In the last two, 5.5 and 6.2 points have 90 %; tested is what has 97 %.
+    for first, growth in ((0.02, 0.05), (0.05, 0.05), (0.1, 0.05), (0.15, 0.057), (0.2, 0.063), (0.3, 0.07)):
         found = 0
         for _ in range(100):
             usual = shares(first)
-            grown = np.r_[first + 0.05, usual[1:] * (0.95 - first) / (1.0 - first)]
+            grown = np.r_[first + growth, usual[1:] * (1.0 - growth - first) / (1.0 - first)]
             change = weeks(usual, grown, 2_000, rng).changes(periods=WEEKS).set_index("cluster")["change"]
             found += change[1] == "grown"
-        print(f"from {first:.0%} to {first + 0.05:.0%}: found in {found} of 100 weeks", flush=True)
-        assert found >= 90 or first > 0.1
+        print(f"from {first:.0%} to {first + growth:.1%}: found in {found} of 100 weeks", flush=True)
+        assert found >= 90
 
 
 @pytest.mark.parametrize(("n", "draws"), [(3_000, 10), (20_000, 2)])

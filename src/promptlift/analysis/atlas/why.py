@@ -50,7 +50,7 @@ _AROUND: Final = 100
 _COMPARED: Final = 300
 # An ending is unusual that few conversations have, and that other draws find again.
 _UNUSUAL: Final = 0.1
-_STABLE: Final = 0.6
+_STABLE: Final = 0.8
 _LISTED: Final = ("name", "n", "share", "share_low", "share_high", "turn", "quotations", "quoted")
 _FAILING: Final = (
     "name", "n", "n_failed", "share", "share_low", "share_high", *CONTRAST, "p_holm", "turn", "quotations", "quoted",
