@@ -18,7 +18,7 @@ from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
 from support.optimizing import tiny
 from support.service_process import wait_until
-from support.wire import OFFERED, SPECIFIED, Wire, body_for
+from support.wire import OFFERED, SPECIFIED, Wire, body_for, path_for
 
 
 def made_by_the_command_line(service, name):
@@ -48,8 +48,9 @@ def test_the_ids_of_another_account_are_not_found(strangers):
     for endpoint in (one for one in SPECIFIED + OFFERED if "{id}" in one):
         method, path = endpoint.split()
         body = body_for(method, path)
-        answer = mine.ask(method, path.replace("{id}", targets[path.split("/")[1]]), body)
-        missing = mine.ask(method, path.replace("{id}", "none"), body)
+        asked = path_for(path)
+        answer = mine.ask(method, asked.replace("{id}", targets[path.split("/")[1]]), body)
+        missing = mine.ask(method, asked.replace("{id}", "none"), body)
         assert (answer.status, answer.error["code"]) == (404, "NOT_FOUND"), endpoint
         assert answer.raw == missing.raw
     assert before == everything(theirs, targets)
@@ -227,6 +228,9 @@ def theirs_of(wire, prompt_id, conversation):
         "personas": persona,
         "optimizations": optimization,
         "benchmarks": made["id"],
+        "experiments": wire.ask("POST", f"/prompts/{prompt_id}/experiments", {"weights": {"v1": 0.5}}).body[
+            "id"
+        ],
         "scenario-sets": made["scenarioSet"]["id"],
         "actions": applied.body["actionId"],
         "judges": wire.ask("POST", "/judges", {"name": "theirs", "question": "Was it kind?"}).body["id"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift import errors
-from support.wire import METHODS, OFFERED, SPECIFIED, body_for
+from support.wire import METHODS, OFFERED, SPECIFIED, body_for, path_for
 
 ENDPOINTS = SPECIFIED + OFFERED
 BAD_KEY = "INVALID_API_KEY"
@@ -21,6 +21,7 @@ KINDS = {
     "webhooks": "Webhook",
     "benchmarks": "Benchmark",
     "scenario-sets": "Scenario set",
+    "experiments": "Experiment",
     "judges": "Judge",
     "judge-runs": "Judge run",
 }
@@ -62,7 +63,7 @@ def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account):
     for endpoint in [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint]:
         method, path = endpoint.split()
         kind = KINDS[path.split("/")[1]]
-        target = path.replace("{id}", "cnv_0123456789abcdef01234567")
+        target = path_for(path).replace("{id}", "cnv_0123456789abcdef01234567")
         answer = new_account().ask(method, target, body_for(method, path))
         assert (answer.status, answer.body) == (
             404,

@@ -74,6 +74,7 @@ def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
     given["topic"] = 1
+    given["weights"] = {"v1": 0.5}
     given["arms"] = [{"prompt_id": "x1"}]
     given["conversations"] = [{"content": "User: hi"}]
     # Of a judge they answer its own question, with true or false.
@@ -131,7 +132,7 @@ def test_a_list_is_filtered_by_every_parameter_that_the_table_has():
         filters = set(row.query.model_fields) - {"agent_id"}
         assert filters <= inspect.signature(method).parameters.keys()
         with pytest.raises(Sent):
-            method(**arguments(method), **dict.fromkeys(filters, "v"))
+            method(**arguments(method) | dict.fromkeys(filters, "v"))
         names = {str(row.query.model_fields[one].alias) for one in filters}
         sent = recorder.sent[-1].query
         assert sent == dict.fromkeys({"agentId" if one == "promptId" else one for one in names}, "v")

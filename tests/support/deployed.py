@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from promptlift.schema import events as schema
+from promptlift.schema.experiments import Resolution
 from promptlift.schema.limits import PLANS
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyRequest, Variant
+from promptlift.schema.queries import ResolveQuery
 from promptlift.schema.results import OptimizationResults
 from promptlift.service import clock
+from promptlift.service.actions.experiments import resolve
+from promptlift.service.actions.logging.entries import assigned_columns
 from promptlift.service.actions.versions import apply
 from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
@@ -33,7 +37,7 @@ from promptlift.service.store.tables.runs import KeptResults, OptimizationRow, V
 from support.asking import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from promptlift.service.call import AnyCall
     from promptlift.service.store.database import Database
@@ -63,6 +67,8 @@ class Logged:
     issue: str | None = "No answer"
     answer: str = "answer"
     basis: str = "model"
+    # The metadata of whoever got the text.
+    metadata: Mapping[str, str] | None = None
 
 
 @dataclass
@@ -312,6 +318,7 @@ class World:
                         "generation": 1,
                         "judge_after": 0,
                         "judge_attempts": 0,
+                        **assigned_columns({"metadata": each.metadata}),
                     }
                     for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
@@ -341,6 +348,11 @@ class World:
                         for document in [json.dumps(_document(each))]
                     ],
                 )
+
+    def resolve(self, unit: str) -> Resolution:
+        """Return the text for a unit."""
+        query = ResolveQuery.model_validate({"unit": unit})
+        return Resolution.from_wire(self.ask(resolve, self.prompt_id, query=query))
 
 
 def _document(logged: Logged) -> dict[str, Any]:

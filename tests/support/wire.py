@@ -45,19 +45,27 @@ KEYLESS = ("GET /healthz", "GET /readyz", "GET /openapi.json")
 BESIDE = ("GET /metrics", "POST /v1/traces", "POST /v1/logs")
 
 
+_BODIES: dict[str, dict[str, Any]] = {
+    "/restore": {"versionId": "ver_1"},
+    "/review": {"variantId": "var_1"},
+    "/lookup": {"ids": ["cnv_1"]},
+    "/align": {"labels": [{"conversationId": "cnv_1", "value": True}]},
+    "/learned-judge": {"labels": [{"conversationId": "cnv_1", "completed": True}]},
+    "/experiments": {"weights": {"v1": 0.5}},
+}
+
+
 def body_for(method: str, path: str) -> dict[str, Any] | None:
     """A body that is in order by itself, so that an id of nobody is what is wrong."""
-    if path.endswith("/restore"):
-        return {"versionId": "ver_1"}
-    if path.endswith("/review"):
-        return {"variantId": "var_1"}
-    if path.endswith("/lookup"):
-        return {"ids": ["cnv_1"]}
-    if path.endswith("/align"):
-        return {"labels": [{"conversationId": "cnv_1", "value": True}]}
-    if method == "POST" and path.endswith("/learned-judge"):
-        return {"labels": [{"conversationId": "cnv_1", "completed": True}]}
+    for ending, body in _BODIES.items():
+        if path.endswith(ending) and (method == "POST" or ending == "/review"):
+            return body
     return {"name": "stolen"} if method == "PATCH" else None
+
+
+def path_for(path: str) -> str:
+    """A path with the query that it cannot do without."""
+    return f"{path}?unit=u" if path.endswith("/resolve") else path
 
 
 @dataclass(frozen=True)

@@ -320,6 +320,18 @@ def values():
         "other, perhaps": other("issue", CLEAR, "unclear"),
         "users, one": sentences.of_users("1", up=True, completes=True),
         "users, of more": sentences.of_users("0.31", up=False, completes=True),
+        **{
+            f"live, {name}": sentences.side_by_side("v2", {"v3": ends, "v4": OPEN}, 812, basis=basis)
+            for name, ends, basis in (
+                ("better", CLEAR, "outcome"),
+                ("worse", BELOW, "model"),
+                ("unclear", UNKNOWN, "learned"),
+                ("words", CLEAR, "words"),
+                ("nothing judged", CLEAR, None),
+            )
+        },
+        "live, few": sentences.side_by_side("v2", {"v3": UNKNOWN}, 12, basis="label"),
+        "live, off": sentences.side_by_side("v2", {"v3": CLEAR}, 812, basis="outcome", is_off=True),
         "rule": score_rule(0.95, 3),
         "figures": " ".join(figures.figures(70.04, 69.98, 70.1)),
         "signs": " ".join(figures.signed_figures(0.0, -0.4, 3.0)),

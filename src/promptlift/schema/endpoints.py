@@ -13,6 +13,7 @@ from promptlift.schema import (
     benchmarks,
     conversations,
     events,
+    experiments,
     insights,
     judges,
     limits,
@@ -181,6 +182,30 @@ PROMPTS_RESTORE: Final = OwnEndpoint(
     body=prompts.RestoreRequest,
     errors=("INVALID_STATE",),
 )
+PROMPTS_RESOLVE: Final = OwnEndpoint(
+    "prompts.resolve",
+    "GET /{segment}/{id}/resolve",
+    experiments.Resolution,
+    "The text of {a_noun} for a unit: that of its arm in a running experiment, or else the current one",
+    query=queries.ResolveQuery,
+    errors=("INVALID_STATE",),
+)
+PROMPTS_EXPERIMENTS: Final = OwnEndpoint(
+    "prompts.experiments",
+    "GET /{segment}/{id}/experiments",
+    Page[experiments.LiveExperiment],
+    "Experiments of {a_noun}, newest first",
+    query=queries.PageQuery,
+)
+PROMPTS_EXPERIMENT: Final = OwnEndpoint(
+    "prompts.experiment",
+    "POST /{segment}/{id}/experiments",
+    experiments.LiveExperiment,
+    "Start an experiment: versions of {a_noun} side by side on real users",
+    body=experiments.ExperimentCreate,
+    status=201,
+    errors=("INVALID_STATE",),
+)
 PROMPTS_LEARNED_JUDGE: Final = OwnEndpoint(
     "prompts.learned_judge",
     "GET /{segment}/{id}/learned-judge",
@@ -271,6 +296,31 @@ OPTIMIZATIONS_STOP: Final = Endpoint(
     optimizations.StopAnswer,
     "Stop an optimization",
     body=optimizations.StopRequest,
+    body_optional=True,
+    errors=("INVALID_STATE",),
+)
+
+EXPERIMENTS_GET: Final = OwnEndpoint(
+    "experiments.get",
+    "GET /experiments/{id}",
+    experiments.LiveExperiment,
+    "Get an experiment with its results",
+)
+EXPERIMENTS_STOP: Final = OwnEndpoint(
+    "experiments.stop",
+    "POST /experiments/{id}/stop",
+    experiments.LiveExperiment,
+    "Stop an experiment: every unit gets the current version",
+    body=optimizations.StopRequest,
+    body_optional=True,
+    errors=("INVALID_STATE",),
+)
+EXPERIMENTS_APPLY: Final = OwnEndpoint(
+    "experiments.apply",
+    "POST /experiments/{id}/apply",
+    experiments.LiveExperiment,
+    "Make a version of an experiment current, and end the experiment",
+    body=experiments.ExperimentApply,
     body_optional=True,
     errors=("INVALID_STATE",),
 )

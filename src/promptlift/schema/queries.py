@@ -13,6 +13,7 @@ from promptlift.schema import limits
 from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
+from promptlift.schema.experiments import Unit
 from promptlift.schema.model import Pagination, RunStatus, from_wire_time, to_wire_time
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
@@ -226,6 +227,13 @@ class PromptsQuery(PageQuery):
     """Only this status"""
     include_completion: Flag = False
     """Beyond the specification: items carry their task completion, also by week"""
+
+
+class ResolveQuery(QueryModel):
+    """Query of ``GET /prompts/:id/resolve``."""
+
+    unit: Unit
+    """Who gets the text, such as the id of a user or of a session; only its hash is stored"""
 
 
 class InsightsQuery(QueryModel):

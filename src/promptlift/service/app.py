@@ -16,6 +16,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.actions import (  # noqa: F401
     account,
     conversations,
+    experiments,
     labels,
     learned_judge,
     optimizations,

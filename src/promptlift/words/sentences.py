@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from promptlift.schema.basis import may_say_clearly
+from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly, may_tell
 from promptlift.words.figures import (
     confidences,
     counted,
@@ -27,6 +27,8 @@ from promptlift.words.figures import (
 from promptlift.words.names import name_in_title
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptlift.schema.basis import Agreement
 
 Ends = tuple[Any, Any, Any]
@@ -138,6 +140,41 @@ def measured(ends: Ends, *, score: bool = False) -> str:
         return f"{shown if score else points(shown)}, without an interval"
     shown, lower, upper = signed_figures(*ends)
     return f"{shown if score else points(shown)} measured ({lower} to {upper})"
+
+
+def side_by_side(
+    current: str, others: Mapping[str, Ends], units: int, *, basis: str | None, is_off: bool = False
+) -> str:
+    """Return how versions on real users compare with the current one; of several, the one about which most is known.
+
+    Parameters
+    ----------
+    current
+        Name of the current version.
+    others
+        By name, the difference of a version from it in percentage points.
+    units
+        Units with a logged conversation.
+    basis
+        What the verdicts rest on.
+    is_off
+        Whether the units do not fall into the versions by their weights.
+    """
+    if is_off:
+        return (
+            "Units do not fall into the versions by their weights: something loses or adds units of one version, "
+            "so no difference can be trusted"
+        )
+    if basis is None:
+        return "No ended conversation has insights yet"
+    if not may_tell(basis):
+        return f"Whether a version completes more than {current} {UNTOLD}"
+    compared = {name: ends for name, ends in others.items() if all(map(known, ends))}
+    if not compared:
+        return f"Too few units for a comparison with {current} yet: {counted(units, 'unit')}"
+    name, ends = max(compared.items(), key=lambda one: max(one[1][1], -one[1][2]))
+    say = differs if leaves_out_zero(*ends[1:]) else alike
+    return f"{say(name, current, ends)}{as_seen_by(basis)}; {counted(units, 'unit')}"
 
 
 def labels_differ(one: str, other: str, outcome: str, verdict: Any, p: Any) -> str:

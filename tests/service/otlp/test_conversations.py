@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from promptlift.schema import limits
+from promptlift.schema.experiments import ASSIGNMENT, Assignment
 from promptlift.schema.limits import PLANS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
@@ -118,7 +119,9 @@ def test_the_calls_say_tokens_cost_time_and_metadata_also_of_a_conversation_that
 
 
 def test_scores_of_spans_and_results_of_evaluations_are_scores_of_the_conversation(world):
-    first = chat(1, [HI], "Hello", trace=1, **{"gen_ai.conversation.id": "c-1", "score.reward": 1.0})
+    assignment = Assignment("exp_" + "0" * 24, 1, "0" * 16)
+    known = {"gen_ai.conversation.id": "c-1", "score.reward": 1.0, ASSIGNMENT: assignment.id}
+    first = chat(1, [HI], "Hello", trace=1, **known)
     second = chat(2, [WHO], "A bot.", trace=2, **{"gen_ai.conversation.id": "c-1"})
     said = {"gen_ai.evaluation.name": "polite", "gen_ai.evaluation.score.label": "true"}
     attributes = [{"key": key, "value": {"stringValue": value}} for key, value in said.items()]
@@ -128,6 +131,10 @@ def test_scores_of_spans_and_results_of_evaluations_are_scores_of_the_conversati
     ((row, _),) = logged(world)
     metadata = json.loads(row.metadata)
     assert (metadata["score.reward"], metadata["score.polite"]) == (1.0, True)
+    assert metadata[ASSIGNMENT] == assignment.id
+    with world.database.read() as connection:
+        columns = connection.execute(select(*(conversations.c[name] for name in Assignment._fields))).one()
+    assert tuple(columns) == assignment
 
 
 def test_the_same_words_of_two_users_are_two_conversations(world):

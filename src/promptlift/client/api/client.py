@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from promptlift.client.api.account import AccountGroup, SettingsGroup, UsageGroup
 from promptlift.client.api.benchmarks import Benchmarks, ScenarioSets
 from promptlift.client.api.conversations import Conversations
+from promptlift.client.api.experiments import Experiments
 from promptlift.client.api.judges import JudgeRuns, Judges, Labels
 from promptlift.client.api.optimizations import Actions, Optimizations, Personas, Reviews
 from promptlift.client.api.prompts import Agents, Prompts
@@ -27,7 +28,7 @@ class Client:
         The main resource under the name of the configured scheme.
     agents
         The same under ``/agents``, with the endpoints specific to agents.
-    conversations, labels, optimizations, benchmarks, scenario_sets, judges, judge_runs, reviews, actions, personas, webhooks, events, settings, account, usage
+    conversations, labels, optimizations, experiments, benchmarks, scenario_sets, judges, judge_runs, reviews, actions, personas, webhooks, events, settings, account, usage
         The other resources.
     transport
         Sends the requests of all groups.
@@ -46,6 +47,7 @@ class Client:
         self.scenario_sets = ScenarioSets(self.transport, scheme)
         self.judges = Judges(self.transport, scheme)
         self.judge_runs = JudgeRuns(self.transport, scheme)
+        self.experiments = Experiments(self.transport, scheme)
         self.reviews = Reviews(self.transport, scheme)
         self.actions = Actions(self.transport, scheme)
         self.personas = Personas(self.transport, scheme)

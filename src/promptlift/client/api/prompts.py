@@ -11,6 +11,7 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from promptlift.schema.experiments import LiveExperiment, Resolution
     from promptlift.schema.insights import (
         AgentInsightsView,
         PromptInsightsView,
@@ -109,6 +110,28 @@ class Prompts(Group):
         """
         fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
         return self._send(endpoints.PROMPTS_RESTORE, prompt_id, **fields)
+
+    def resolve(self, prompt_id: str, *, unit: str) -> Resolution:
+        """Return the text for a unit, such as a user: that of its arm in a running experiment, or the current one.
+
+        Only the embedded service supports this. ``Workspace.resolve`` also answers while the service is away.
+        """
+        return self._send(endpoints.PROMPTS_RESOLVE, prompt_id, unit=unit)
+
+    def experiments(
+        self, prompt_id: str, *, limit: int | None = None, offset: int | None = None
+    ) -> Page[LiveExperiment]:
+        """Return one page of the experiments of a prompt, newest first. Only the embedded service supports this."""
+        return self._send(endpoints.PROMPTS_EXPERIMENTS, prompt_id, limit=limit, offset=offset)
+
+    def experiment(
+        self, prompt_id: str, *, weights: Mapping[str, float], note: str | None = None
+    ) -> LiveExperiment:
+        """Start an experiment with versions side by side on real users. Only the embedded service supports this.
+
+        ``weights`` are shares of the units by version, such as ``{"v2": 0.5}``; the current one gets the rest.
+        """
+        return self._send(endpoints.PROMPTS_EXPERIMENT, prompt_id, weights=dict(weights), **given(note=note))
 
     def learn(
         self, prompt_id: str, *, labels: Sequence[Mapping[str, Any]], seed: int | None = None

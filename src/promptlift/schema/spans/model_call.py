@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
+from promptlift.schema.experiments import ASSIGNMENT
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
 from promptlift.schema.metadata import SCORE_PREFIX
 from promptlift.schema.spans.messages import SpanTurn, decoded, fold, split_system, text_of, unflatten
@@ -89,7 +90,7 @@ class ModelCall:
     input, output
         The preceding messages, and the answer.
     scores
-        Outcomes in the span: attributes ``score.NAME``, and the results of evaluations.
+        Outcomes in the span: attributes ``score.NAME``, and the results of evaluations; and the assignment of an experiment.
     """
 
     trace_id: str
@@ -179,6 +180,8 @@ def read_call(span: Span, now: int) -> ModelCall | None:
 
 def _scores(span: Span) -> dict[str, Any]:
     found = {key: value for key, value in span.attributes.items() if key.startswith(SCORE_PREFIX)}
+    if ASSIGNMENT in span.known:
+        found[ASSIGNMENT] = span.known[ASSIGNMENT]
     for event in span.events:
         if event.name == _EVALUATION and (name := event.attributes.get("gen_ai.evaluation.name")):
             said = (event.attributes.get(f"gen_ai.evaluation.score.{kind}") for kind in ("value", "label"))

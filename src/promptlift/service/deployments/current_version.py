@@ -227,7 +227,8 @@ class LivePrompt:
         variant_id: str | None = None,
         expected: Mapping[str, float | None] = MappingProxyType({}),
     ) -> None:
-        """Write the event of a changed text."""
+        """Write the event of a changed text, and stop the experiment that compared the former one."""
+        self._stop_experiment("The text of the prompt was changed meanwhile")
         payload = PromptUpdated(
             prompt_id=self.prompt.id,
             prompt_name=self.prompt.name,
@@ -291,6 +292,12 @@ class LivePrompt:
         for row in deployments.of_prompt(self.connection, self.prompt, *deployments.WAITING, "live"):
             state = "superseded" if row.state == "live" else "rejected"
             self._change(row, state=state, reason="The prompt was deleted")
+        self._stop_experiment("The prompt was deleted")
+
+    def _stop_experiment(self, reason: str) -> None:
+        running = prompts.running_experiment(self.connection, self.prompt)
+        if running is not None:
+            prompts.end_experiment(self.connection, running, "stopped", now=self.now, reason=reason)
 
     def _change(self, row: DeploymentRow, **values: Any) -> bool:
         return deployments.change(self.connection, row, now=self.now, **values)

@@ -184,15 +184,16 @@ def _codes(row: Endpoint[Any]) -> tuple[str, ...]:
 def _query_parameters(query: type[QueryModel] | None) -> list[JsonSchemaValue]:
     if query is None:
         return []
+    described = query.model_json_schema(schema_generator=_Described)
     return [
         {
             "name": name,
             "in": "query",
-            "required": False,
+            "required": name in described.get("required", ()),
             "schema": _parameter_schema(schema),
             "description": schema["description"],
         }
-        for name, schema in query.model_json_schema(schema_generator=_Described)["properties"].items()
+        for name, schema in described["properties"].items()
     ]
 
 

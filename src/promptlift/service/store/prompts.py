@@ -1,4 +1,4 @@
-"""Prompts, their versions and actions, and the personas of the account."""
+"""Prompts, their versions, actions and experiments, and the personas of the account."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from sqlalchemy import JSON, bindparam, cast, func, or_, select, update
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.rows import Rows, newest, wanted
-from promptlift.service.store.tables import prompt_versions, prompts
-from promptlift.service.store.tables.prompts import ActionRow, PersonaRow, PromptRow, VersionRow
+from promptlift.service.store.tables import experiments, prompt_versions, prompts
+from promptlift.service.store.tables.prompts import (
+    ActionRow,
+    ExperimentRow,
+    PersonaRow,
+    PromptRow,
+    VersionRow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -201,3 +207,51 @@ def log_action(
     row = ActionRow(**mine, note=note or None, created_at=clock.to_datetime(now), **values)
     Rows(connection).insert(row)
     return row.id
+
+
+_NEWEST = (
+    select(func.max(prompt_versions.c.seq))
+    .where(prompt_versions.c.prompt_id == bindparam("id"))
+    .correlate(None)
+    .scalar_subquery()
+)
+# Built once, for it is executed for every text that is resolved.
+_OFFERED = (
+    select(
+        prompts.c.content,
+        prompts.c.content_known,
+        prompts.c.llm_model,
+        prompt_versions.c.seq,
+        prompt_versions.c.variant_id,
+        experiments.c.id.label("experiment_id"),
+        experiments.c.arms,
+    )
+    .select_from(prompts)
+    .join(prompt_versions, prompt_versions.c.seq == _NEWEST)
+    .outerjoin(experiments, (experiments.c.prompt_id == prompts.c.id) & (experiments.c.status == "running"))
+    .where(
+        prompts.c.account_id == bindparam("account"),
+        prompts.c.id == bindparam("id"),
+        prompts.c.deleted_at.is_(None),
+    )
+)
+
+
+def offered(connection: Connection, account_id: str, prompt_id: str) -> Any:
+    """Return the current text of a prompt with its running experiment, ``None`` if there is no such prompt."""
+    return connection.execute(_OFFERED, {"account": account_id, "id": prompt_id}).one_or_none()
+
+
+def running_experiment(connection: Connection, prompt: PromptRow) -> ExperimentRow | None:
+    """Return the running experiment of a prompt, if there is one."""
+    mine = wanted(ExperimentRow, account_id=prompt.account_id, prompt_id=prompt.id, status="running")
+    return Rows(connection).find(mine)
+
+
+def end_experiment(
+    connection: Connection, experiment: ExperimentRow, status: str, *, now: int, **values: Any
+) -> bool:
+    """End a running experiment, and return whether it was running."""
+    mine = update(ExperimentRow).where(ExperimentRow.id == experiment.id, ExperimentRow.status == "running")
+    ended = {"status": status, "ended_at": clock.to_datetime(now), **values}
+    return bool(connection.execute(mine.values(**ended)).rowcount)

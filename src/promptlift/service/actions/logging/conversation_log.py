@@ -25,6 +25,7 @@ from promptlift.service.actions.logging.entries import (
     Logged,
     LookAgain,
     Update,
+    assigned_columns,
     changed_columns,
     facts_columns,
 )
@@ -323,11 +324,14 @@ def _apply(
     facts = {} if raw is None or wanted.shape is None else dict(wanted.shape.facts)
     if "metadata" in facts and before.metadata is not None:
         facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
-    values |= changed_columns({**facts, **body.facts()})
+    facts |= body.facts()
+    values |= changed_columns(facts)
     if (values.get("source_id") or before.source_id) is not None:
         known = _content_hash(before)
         values["content_hash"] = known if raw is None else conversation_updates.content_hash(raw)
     values = {name: value for name, value in values.items() if value != getattr(before, name)}
+    if "metadata" in values:
+        values |= assigned_columns(facts)
     if raw is not None and wanted.shape is not None:
         values |= wanted.shape.columns(began=before.created_at, now=now)
         values |= {"worker": None, "generation": before.generation + 1, "judge_problem": None}

@@ -11,6 +11,7 @@ import orjson
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
 from promptlift.schema.conversations import FACTS
+from promptlift.schema.experiments import ASSIGNMENT, Assignment
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.transcript import answer_seconds, content_facts, looks_structured, parse_content
 from promptlift.service import clock
@@ -115,7 +116,7 @@ def accept(content: str) -> Shape:
 
 def facts_columns(facts: Mapping[str, Any]) -> dict[str, object]:
     """Return the columns of a new conversation, one per fact, ``None`` if unknown."""
-    return {**dict.fromkeys(FACTS), **changed_columns(facts)}
+    return {**dict.fromkeys(FACTS), **changed_columns(facts), **assigned_columns(facts)}
 
 
 def changed_columns(facts: Mapping[str, Any]) -> dict[str, object]:
@@ -124,6 +125,12 @@ def changed_columns(facts: Mapping[str, Any]) -> dict[str, object]:
     if "metadata" in columns:
         columns["metadata"] = orjson.dumps(columns["metadata"]).decode() if columns["metadata"] else None
     return columns
+
+
+def assigned_columns(facts: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of the assignment that metadata name, ``None`` if they name none."""
+    assignment = Assignment.read((facts.get("metadata") or {}).get(ASSIGNMENT))
+    return dict.fromkeys(Assignment._fields) if assignment is None else assignment._asdict()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ class ConversationRow(Base):
     tool_errors: Mapped[int | None]
     cost: Mapped[float | None]
     latency_ms: Mapped[float | None]
+    # The assignment in its metadata: experiment, number of the arm, and the hashed unit.
+    experiment_id: Mapped[str | None]
+    arm: Mapped[Small | None]
+    unit: Mapped[str | None]
     created_at: Mapped[int]
     started_at: Mapped[int]
     ended_at: Mapped[int]
@@ -81,6 +85,12 @@ class ConversationRow(Base):
             "ix_conversations_account_id_prompt_id_judging",
             *("account_id", "prompt_id", "judging"),
             **only("judge_problem IS NOT NULL"),
+        ),
+        # More fixed columns than any other index, so that the conversations of an experiment are read by it.
+        Index(
+            "ix_conversations_account_id_prompt_id_experiment_id",
+            *("account_id", "prompt_id", "experiment_id", "started_at"),
+            **only("experiment_id IS NOT NULL"),
         ),
         Index(
             "ix_conversations_judging",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
@@ -18,6 +19,7 @@ from promptlift.service.store.tables.mapping import (
     Key,
     Seq,
     Small,
+    only,
     reference,
 )
 
@@ -68,6 +70,30 @@ class VersionRow(Base):
     optimization_id: Mapped[str | None]
     variant_id: Mapped[str | None]
     created_at: Mapped[int]
+
+
+class ExperimentRow(Base):
+    """Versions of a prompt side by side on real users. Who gets which is not stored: it follows from a hash."""
+
+    __tablename__ = "experiments"
+    __table_args__ = (
+        Index("ix_experiments_prompt_id_seq", "prompt_id", "seq"),
+        # A prompt has one running experiment at most, which is found with every text that is resolved.
+        Index("uq_experiments_running", "prompt_id", unique=True, **only("status = 'running'")),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    status: Mapped[str]
+    # `schema.experiments.OfferedArm` as JSON, with the texts at the start.
+    arms: Mapped[list[dict[str, Any]]] = mapped_column(Json)
+    reason: Mapped[str | None]
+    note: Mapped[str | None]
+    applied_version_seq: Mapped[int | None]
+    created_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
 
 
 class PersonaRow(Base):

@@ -1,0 +1,276 @@
+"""Experiments: the text for a unit, and starting, showing, stopping and applying versions side by side."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.schema import endpoints
+from promptlift.schema.experiments import LiveArm, LiveExperiment, OfferedArm, Resolution, RunningExperiment
+from promptlift.schema.model import Page
+from promptlift.schema.naming import SCHEMES
+from promptlift.service import clock
+from promptlift.service.call import Call, answers
+from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
+from promptlift.service.errors import invalid, invalid_state, not_found
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import optimizations, prompts
+from promptlift.service.store.rows import newest, wanted
+from promptlift.service.store.tables.prompts import ExperimentRow, VersionRow
+from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from promptlift.schema.experiments import ExperimentApply, ExperimentCreate
+    from promptlift.schema.optimizations import StopRequest
+    from promptlift.schema.queries import PageQuery, ResolveQuery
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import PromptRow
+
+_NUMBERED: Final = re.compile(r"v([1-9][0-9]{0,8})")
+# Weights are written with a few decimals, and thirds do not add up exactly.
+_ROUNDING: Final = 1e-6
+_NO_TEXT: Final = (
+    "The text of the prompt is not known, only its conversations; give the prompt its text first"
+)
+
+
+@answers(endpoints.PROMPTS_RESOLVE)
+def resolve(call: Call[None, ResolveQuery]) -> Resolution:
+    """Return the text for a unit, with one indexed look at the database: a change counts everywhere at once."""
+    with call.context.database.read() as connection:
+        row = prompts.offered(connection, call.account_id, call.id)
+    if row is None:
+        raise not_found(call.scheme.noun)
+    if not row.content_known:
+        raise invalid_state(_NO_TEXT, details={"content": "is not known"})
+    current = Resolution(
+        prompt_id=call.id,
+        content=row.content,
+        llm_model=row.llm_model,
+        version_id=version_id(row.seq),
+        variant_id=row.variant_id,
+    )
+    if row.experiment_id is not None:
+        current.experiment = RunningExperiment.from_wire({"id": row.experiment_id, "arms": row.arms})
+    return current.of(call.query.unit)
+
+
+@answers(endpoints.PROMPTS_EXPERIMENTS)
+def page(call: Call[None, PageQuery]) -> Page[LiveExperiment]:
+    """Return one page of the experiments of a prompt, newest first, without their results."""
+    with call.read() as rows:
+        mine = newest(ExperimentRow, account_id=call.account_id, prompt_id=call.prompt(rows).id)
+        some, total = rows.page(mine, call.query)
+        return Page(data=[_shown(one) for one in some], pagination=call.query.of(total))
+
+
+@answers(endpoints.PROMPTS_EXPERIMENT)
+def start(call: Call[ExperimentCreate]) -> LiveExperiment:
+    """Start an experiment; from the next request on, units get their version."""
+    with call.write() as rows:
+        prompt = call.prompt(rows, lock=True)
+        if not prompt.content_known:
+            raise invalid_state(_NO_TEXT, details={"content": "is not known"})
+        if (other := prompts.running_experiment(rows.core, prompt)) is not None:
+            raise invalid_state(
+                "The prompt has a running experiment, and units can be in one only; stop or apply it first",
+                details={"experimentId": other.id},
+            )
+        row = ExperimentRow(
+            id=new_id("exp"),
+            account_id=call.account_id,
+            prompt_id=prompt.id,
+            status="running",
+            arms=[arm.to_wire() for arm in _arms(rows, prompt, call.body.weights)],
+            note=call.body.note or None,
+            created_at=clock.to_datetime(clock.now()),
+        )
+        rows.insert(row)
+        return _shown(row)
+
+
+def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[OfferedArm]:
+    """Return the arms for the weights of a request, the current version first.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` by version, or under ``weights``.
+    """
+    problems = {f"weights.{name}": "must be above 0" for name, weight in weights.items() if weight <= 0.0}
+    if problems:
+        raise invalid(problems, "The weight of a version must be above 0")
+    mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
+    seqs = list(rows.scalars(mine.with_only_columns(VersionRow.seq).order_by(VersionRow.seq)))
+    current = f"v{len(seqs)}"
+    given: dict[int | str, tuple[str, float]] = {}
+    for name, weight in weights.items():
+        found = _NUMBERED.fullmatch(name)
+        seq = version_seq(name) if found is None else next(iter(seqs[int(found[1]) - 1 :]), None)
+        key = seq if seq in seqs else _variant(rows, prompt, name)
+        if key is None:
+            problems[f"weights.{name}"] = (
+                f"is not a version of this prompt, which has v1 to {current}, nor a variant of its optimizations"
+            )
+        elif key in given:
+            problems[f"weights.{name}"] = f"is the same as {given[key][0]}"
+        else:
+            given[key] = name, weight
+    if problems:
+        raise invalid(problems, "A version is not known")
+    total = sum(weights.values())
+    rest = 1.0 - total
+    if seqs[-1] in given:
+        if abs(rest) > _ROUNDING:
+            raise invalid(
+                {"weights": f"add up to {total:g}, not to 1; leave out {current} to give it the rest"}
+            )
+        rest = given.pop(seqs[-1])[1]
+    if rest < _ROUNDING or not given:
+        problem = (
+            f"add up to {total:g}; leave a share for {current}, the current version, and name another one"
+        )
+        raise invalid({"weights": problem})
+    arms = [_arm(rows, prompt, 0, seqs[-1], rest, seqs)]
+    return arms + [
+        _arm(rows, prompt, number, key, weight, seqs)
+        for number, (key, (_, weight)) in enumerate(given.items(), 1)
+    ]
+
+
+def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> str | None:
+    """Return the id of a variant of the prompt's optimizations, ``None`` if it has none with this id.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE`` for a variant of a rehearsal.
+    """
+    variant = rows.find(wanted(VariantRow, account_id=prompt.account_id, id=variant_id))
+    if variant is None:
+        return None
+    optimization = rows.found(wanted(OptimizationRow, id=variant.optimization_id), "Optimization")
+    if optimization.prompt_id != prompt.id:
+        return None
+    if optimization.rehearsal:
+        raise invalid_state(
+            "The variant is from a rehearsal, which says nothing about a real prompt; users must not get its text",
+            details={f"weights.{variant_id}": "is from a rehearsal"},
+        )
+    return variant.id
+
+
+def _arm(
+    rows: Rows, prompt: PromptRow, number: int, key: int | str, weight: float, seqs: list[int]
+) -> OfferedArm:
+    if isinstance(key, str):
+        variant = rows.found(wanted(VariantRow, id=key), "Variant")
+        known: dict[str, Any] = {"name": variant.name, "content": variant.content, "variant_id": variant.id}
+    else:
+        version = rows.found(wanted(VersionRow, prompt_id=prompt.id, seq=key), "Version")
+        if not version.content_known:
+            raise invalid({"weights": f"v{seqs.index(key) + 1} has no known text"})
+        known = {"name": f"v{seqs.index(key) + 1}", "content": version.content}
+        known |= {"version_id": version_id(key), "variant_id": version.variant_id}
+    return OfferedArm(number=number, weight=weight, **known)
+
+
+def _shown(row: ExperimentRow) -> LiveExperiment:
+    arms = [LiveArm(**{name: value for name, value in arm.items() if name != "content"}) for arm in row.arms]
+    return row.shown(LiveExperiment, arms=arms, applied_version_id=version_id(row.applied_version_seq))
+
+
+def _measured(connection: Connection, row: ExperimentRow) -> LiveExperiment:
+    from promptlift.service.deployments.experiment_results import fill  # noqa: PLC0415 - resolving needs no numbers
+
+    return fill(connection, row, _shown(row))
+
+
+@answers(endpoints.EXPERIMENTS_GET)
+def get(call: Call) -> LiveExperiment:
+    """Return an experiment with its results."""
+    with call.read() as rows:
+        return _measured(rows.core, call.found(rows, ExperimentRow, "Experiment"))
+
+
+@answers(endpoints.EXPERIMENTS_STOP)
+def stop(call: Call[StopRequest]) -> LiveExperiment:
+    """Stop an experiment."""
+    with call.write() as rows:
+        row = call.found(rows, ExperimentRow, "Experiment")
+        reason = call.body.reason or "Stopped by a person"
+        if not prompts.end_experiment(rows.core, row, "stopped", now=clock.now(), reason=reason):
+            raise _over(row)
+        rows.refresh(row)
+        return _measured(rows.core, row)
+
+
+def _over(row: ExperimentRow) -> Exception:
+    return invalid_state(
+        f"The experiment is {row.status.replace('_', ' ')}{f': {row.reason}' if row.reason else ''}",
+        details={"status": row.status},
+    )
+
+
+@answers(endpoints.EXPERIMENTS_APPLY)
+def apply(call: Call[ExperimentApply]) -> LiveExperiment:
+    """Make a version of an experiment current, and end the experiment.
+
+    By default the version that is better than the current one. A stopped experiment can be applied while the text
+    with which it compared is current.
+    """
+    with call.write() as rows:
+        connection, row = rows.core, call.found(rows, ExperimentRow, "Experiment")
+        noun, now = SCHEMES["prompt"].noun, clock.now()
+        prompt = prompts.found(rows, call.account_id, row.prompt_id, noun, lock=True)
+        rows.refresh(row)  # it may have ended while this waited for the prompt
+        arms = [OfferedArm.from_wire(arm) for arm in row.arms]
+        if row.status not in ("running", "stopped") or prompt.content != arms[0].content:
+            raise _over(row)
+        arm = arms[_chosen(call, rows, row)]
+        row.status, row.ended_at, row.reason = "applied", clock.to_datetime(now), None
+        rows.flush()  # before the text changes, which would stop it
+        live = LivePrompt(connection, prompt, now=now)
+        before = live.before.seq
+        variant = None if arm.variant_id is None else rows.find(wanted(VariantRow, id=arm.variant_id))
+        if variant is None or arm.version_id is not None:
+            seq = live.restore(arm.content)
+        else:
+            seq = live.apply(optimizations.get(connection, variant.optimization_id), variant)
+        prompts.log_action(
+            connection,
+            call.account_id,
+            prompt.id,
+            "apply",
+            now=now,
+            note=call.body.note,
+            variant_id=arm.variant_id,
+            from_version_seq=before,
+            to_version_seq=seq,
+        )
+        row.applied_version_seq = seq
+        rows.flush()
+        return _measured(connection, row)
+
+
+def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
+    """Return the number of the arm to apply."""
+    if call.body.arm is not None:
+        if call.body.arm >= len(row.arms):
+            raise invalid({"arm": f"must be from 0 to {len(row.arms) - 1}"})
+        return call.body.arm
+    better = [
+        arm
+        for arm in _measured(rows.core, row).arms
+        if arm.verdict == "better" and arm.difference is not None
+    ]
+    if not better:
+        raise invalid_state(
+            "No version is better than the current one by what was measured; pass arm to apply one all the same",
+            details={"arm": "needed, because no version is better"},
+        )
+    return max(better, key=lambda arm: arm.difference.estimate or 0.0 if arm.difference else 0.0).number
