@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from promptlift.errors import (
     ApiError,
@@ -87,6 +88,10 @@ class RetryPolicy:
         pause = backoff(attempt.number, first=self.first_pause, longest=self.longest_pause, jitter=jitter)
         timeout = self.timeout if attempt.reached else self.first_timeout
         return pause if attempt.elapsed + pause <= timeout else None
+
+
+ONCE: Final = RetryPolicy(timeout=0.0, first_timeout=0.0, rate_timeout=0.0)
+"""Never again: somebody waits, or it is tried later anyway."""
 
 
 def leaves_open(error: ApiError) -> bool:

@@ -21,6 +21,7 @@ from promptlift.schema.columns import Kind, TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
+from promptlift.schema.experiments import LiveArm
 from promptlift.schema.insights import SEVERITIES, FleetAgent
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict, Label
 from promptlift.schema.optimizations import Optimization, Variant, VariantReview
@@ -258,6 +259,7 @@ TABLES: Final[dict[str, Columns]] = {
         ),
     ),
     "benchmark_arms": BENCHMARK_ARMS,
+    "live": table_columns(LiveArm, "live"),
     "benchmark_conversations": _content_last(table_columns(BenchmarkConversation, "benchmark_conversations")),
     "scenario_sets": table_columns(ScenarioSet, "scenario_sets"),
     "scenarios": table_columns(FixedScenario, "scenarios"),
@@ -289,6 +291,7 @@ _CALLS: Final = {
     "production_metrics": f"{_RUN}.production_metrics()",
     "review": f"{_RUN}.review()",
     "benchmark_arms": f"{_BENCHMARK}.arms()",
+    "live": "lift.live(experiment_id).table",
     "benchmark_conversations": f"{_BENCHMARK}.conversations()",
     "scenario_sets": "lift.scenarios()",
     "scenarios": "lift.scenarios(scenario_set_id)",

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.result import LogResult
 from promptlift.client.log.run import LoggingRun
+from promptlift.client.retry import ONCE
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
+
+    from promptlift.client.log.outbox import Outbox
 
 
 _RECORDS_HINT: Final = (
@@ -22,7 +27,7 @@ _RECORDS_HINT: Final = (
 class Logging(Session):
     """Logging of conversations."""
 
-    def log(self, records: Any, *, prompt_id: str) -> LogResult:
+    def log(self, records: Any, *, prompt_id: str, outbox: str | os.PathLike[str] | None = None) -> LogResult:
         """Log conversations, some hundreds with one request.
 
         A conversation that was logged before is not added again, however often this is called: its idempotency key is made
@@ -43,6 +48,10 @@ class Logging(Session):
             ``transcripts.read_in_parts``, is read while its first records are logged, and never held as a whole.
         prompt_id
             Name or id of the prompt that the conversations were held with.
+        outbox
+            A file for this prompt's conversations, for an application that must lose none of them while the service is
+            away: they are on disk before they are sent, and what could not be sent waits there for the next call. With
+            the prompt's id, which :meth:`resolve` answers, no request is needed before.
 
         Returns
         -------
@@ -57,6 +66,12 @@ class Logging(Session):
         NotFound
             There is no such prompt; the message has near names.
         """
+        if outbox is not None:
+            from promptlift.client.log.outbox import Outbox  # noqa: PLC0415 - most never need its locks
+
+            is_id = self._names.is_our_id(prompt_id)
+            found = prompt_id if is_id else self._names.known_id(prompt_id)
+            return self._log_kept(_as_records(records), found, Outbox(outbox))
         if isinstance(records, Iterator):
             # It cannot be read twice, so the prompt must be certain before.
             return self._log(_one_by_one(records), self._names.known_id(prompt_id))
@@ -70,6 +85,24 @@ class Logging(Session):
         with self._bar("conversations logged", total) as move:
             run = LoggingRun(self.client.transport, prompt_id, progress=lambda done: move(done, total))
             return run.run(items)
+
+    def _log_kept(self, records: list[Any], prompt_id: str, outbox: Outbox) -> LogResult:
+        """Log by way of a file; what the service could not answer for stays there."""
+        prepared = list(prepare(records, prompt_id, self.client.config.scheme.link))
+        outbox.add(one for one in prepared if isinstance(one, Outgoing))
+        run, result = LoggingRun(self.client.transport, prompt_id, policy=ONCE), LogResult()
+        with outbox.sending() as mine:
+            waiting = outbox.waiting() if mine else {}
+            try:
+                if waiting:
+                    result = run.run(waiting.values())
+            finally:
+                left = outbox.drop(run.settled)
+        settled = {one.source for key, one in waiting.items() if key in run.settled}
+        refused = [one for one in result.failed if one.source in settled]
+        result.failed = [*(one for one in prepared if isinstance(one, FailedRecord)), *refused]
+        result.waiting, result.not_sent = left, 0
+        return result
 
 
 def _one_by_one(records: Iterator[Any]) -> Iterator[Any]:

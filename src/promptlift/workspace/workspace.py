@@ -12,6 +12,7 @@ from promptlift.workspace.events import EventRooms
 from promptlift.workspace.explaining import Explaining
 from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.importing.files import Importing
+from promptlift.workspace.live import Living
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.calibrating import Calibrating
 from promptlift.workspace.optimizing.planning import Planning
@@ -84,6 +85,7 @@ class Workspace(
     Logging,
     Importing,
     Benchmarking,
+    Living,
     Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.
@@ -146,3 +148,4 @@ class Workspace(
     def close(self) -> None:
         """Close all connections. The workspace opens new ones when it is used again."""
         self.client.close()
+        self._quick.close()

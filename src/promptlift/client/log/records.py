@@ -70,7 +70,7 @@ def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgo
     """Validate every record and build its body.
 
     A record is a mapping with ``content`` or ``messages``, or an object with ``content`` and a ``fingerprint``
-    (a conversation of :func:`promptlift.transcripts.read`). A record without an idempotency key gets one that is the
+    (a conversation of :func:`promptlift.transcripts.read`), or is prepared already. A record without an idempotency key gets one that is the
     same whenever the same conversation is logged for the same prompt; identical conversations of one call are numbered to
     tell them apart.
 
@@ -81,6 +81,9 @@ def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgo
     """
     seen: Counter[tuple[str, str]] = Counter()
     for index, record in enumerate(records):
+        if isinstance(record, Outgoing):
+            yield record
+            continue
         source = _source(record, index)
         try:
             yield _outgoing(record, index, source, seen, prompt_id=prompt_id, link=link)

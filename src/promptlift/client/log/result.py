@@ -28,6 +28,8 @@ class LogResult:
         Records that were not logged, each with its position and the reason.
     not_sent
         Records that were not tried because the run ended early.
+    waiting
+        Conversations in the outbox, until the service can be reached again.
     stopped
         Why the run ended early, ``None`` if it did not.
     """
@@ -37,12 +39,13 @@ class LogResult:
     already_there: int = 0
     failed: list[FailedRecord] = field(default_factory=list)
     not_sent: int = 0
+    waiting: int = 0
     stopped: str | None = None
 
     @property
     def complete(self) -> bool:
         """Whether every record is now in the service, in the given state or a later one."""
-        return not self.failed and not self.not_sent and self.stopped is None
+        return not self.failed and not self.not_sent and not self.waiting and self.stopped is None
 
     def __str__(self) -> str:
         parts = [f"{self.logged} logged"]
@@ -51,6 +54,8 @@ class LogResult:
         parts += [f"{self.already_there} already there", f"{len(self.failed)} failed"]
         if self.not_sent:
             parts.append(f"{self.not_sent} not sent")
+        if self.waiting:
+            parts.append(f"{self.waiting} waiting in the outbox")
         text = ", ".join(parts)
         return f"{text}; stopped early: {self.stopped}" if self.stopped else text
 

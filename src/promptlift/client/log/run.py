@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from promptlift.client.connection import Connection
+    from promptlift.client.retry import RetryPolicy
 
 # Concurrent records share one disk sync in a service that accepts them one by one.
 LOG_THREADS: Final = 16
@@ -54,15 +55,28 @@ class LoggingRun:
     ----------
     progress
         Called with the number of finished records.
+    policy
+        Retries of its requests, if different from the transport's.
+
+    Attributes
+    ----------
+    settled
+        Keys of the records that the service has, or will never accept.
     """
 
     def __init__(
-        self, transport: Transport, prompt_id: str, *, progress: Callable[[int], None] | None = None
+        self,
+        transport: Transport,
+        prompt_id: str,
+        *,
+        progress: Callable[[int], None] | None = None,
+        policy: RetryPolicy | None = None,
     ) -> None:
         self._transport = transport
         self._scheme = transport.config.scheme
         self._prompt_id = prompt_id
-        self._task = Task()
+        self._task = Task(policy=policy)
+        self.settled: set[str] = set()
         self._result = LogResult()
         self._progress = progress or (lambda _done: None)
         self._done = 0
@@ -171,6 +185,7 @@ class LoggingRun:
                 if isinstance(outcome, Exception):
                     self._note(one, outcome, pool)
                 else:
+                    self.settled.add(one.key)
                     self._count(outcome)
                 self._report_progress()
 
@@ -189,6 +204,8 @@ class LoggingRun:
         final = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
         if not final:
             self._result.failed.append(FailedRecord(one.index, one.source, str(error)))
+        if not leaves_open(error):
+            self.settled.add(one.key)
         self._failing += isinstance(error, ServerError | UnexpectedResponse)
         if final or self._failing >= _FAILING_MOST:
             # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.

@@ -1,0 +1,210 @@
+"""Versions of a prompt side by side on real users: the text for each of them, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from promptlift.client.api.group import read_answer
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.retry import ONCE, leaves_open
+from promptlift.client.transport import Call, Task, Transport
+from promptlift.errors import ApiError, ConfigError, NotFound, UnexpectedResponse
+from promptlift.schema import endpoints
+from promptlift.workspace.session import Room, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from promptlift.schema.experiments import LiveExperiment, Resolution
+
+# A user waits for the text: seconds until the last answer is used in place of the service, and until it is asked again.
+_CONNECT_SECONDS: Final = 1.0
+_READ_SECONDS: Final = 2.0
+_AWAY_SECONDS: Final = 5.0
+
+
+class Live(Room):
+    """Versions of a prompt side by side on real users.
+
+    Attributes
+    ----------
+    state
+        What the service answered last; :meth:`refresh` asks again.
+    """
+
+    def __init__(self, lift: Session, state: LiveExperiment) -> None:
+        super().__init__(lift)
+        self.state = state
+
+    @property
+    def id(self) -> str:
+        """The id of the experiment."""
+        return self.state.id
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        return self.state.sentence or ""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per version: its units, its completion, and its difference from the current version, which holds however often one looks."""
+        rows = RowsRead([arm.to_wire() for arm in self.state.arms], len(self.state.arms), 1, complete=True)
+        return self._table("live", lambda: rows)
+
+    def refresh(self) -> Self:
+        """Read what was measured until now."""
+        self.state = self.client.experiments.get(self.id)
+        return self
+
+    def stop(self, reason: str | None = None) -> Self:
+        """Stop it: every unit gets the current version from now on."""
+        self.state = self.client.experiments.stop(self.id, reason=reason)
+        return self
+
+    def apply(self, arm: int | None = None, *, note: str | None = None) -> Self:
+        """Make a version current, which ends the experiment.
+
+        Parameters
+        ----------
+        arm
+            Number of the version in :attr:`table`; by default the one that is better than the current version.
+        note
+            Why, in words; stored with the action.
+        """
+        self.state = self.client.experiments.apply(self.id, arm=arm, note=note)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<experiment {self.id}: {self.state.status}. {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        from promptlift.display.static_html import element, paragraph, root, table  # noqa: PLC0415 - for notebooks only
+
+        shown = self.table.drop(columns=["version_id", "variant_id"])
+        cells = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
+        return str(root(paragraph(element("b", self.sentence)), table(list(shown), cells)))
+
+
+def _cell(value: Any) -> str:
+    from promptlift.words.figures import figures, known  # noqa: PLC0415 - for notebooks only
+
+    if not known(value):
+        return ""
+    return figures(value)[0] if isinstance(value, float) else str(value)
+
+
+class Living(Session):
+    """Experiments on real users, and the text for each of them."""
+
+    def live(
+        self, prompt: str, weights: Mapping[str, float] | None = None, *, note: str | None = None
+    ) -> Live:
+        """Start an experiment, or return one: versions of a prompt side by side on real users.
+
+        From now on :meth:`resolve` gives each unit, such as a user, its version. Offered by the embedded service.
+
+        Parameters
+        ----------
+        prompt
+            Name or id of the prompt; or, without ``weights``, the id of an experiment.
+        weights
+            Share of the units by version, such as ``{"v2": 0.5}``: by its number, its id, or the id of a variant. The rest
+            gets the current version. Without weights, the prompt's newest experiment is returned.
+        note
+            Stored with the experiment.
+
+        Returns
+        -------
+        Live
+            ``table``, ``sentence``, ``stop()``, ``apply()``.
+
+        Raises
+        ------
+        ValidationError
+            Shares that make no experiment, or a version that is not known.
+        InvalidState
+            The prompt has a running experiment.
+        NotFound
+            There is no such prompt or experiment.
+
+        Examples
+        --------
+        >>> lift.live("Support assistant", {"v2": 0.5})  # doctest: +SKIP
+        """
+        group = self.client.prompts
+        if weights is not None:
+            started = self._names.call(
+                prompt, lambda found: group.experiment(found, weights=weights, note=note)
+            )
+            return Live(self, started).refresh()
+        if prompt.startswith("exp_"):
+            return Live(self, self.client.experiments.get(prompt))
+        newest = self._names.call(prompt, lambda found: group.experiments(found, limit=1)).data
+        if not newest:
+            raise NotFound(
+                f'The prompt {prompt!r} has no experiment. lift.live({prompt!r}, {{"v1": 0.5}}) starts one.'
+            )
+        return Live(self, newest[0]).refresh()
+
+    def resolve(self, prompt: str, unit: str) -> Resolution:
+        """Return the text of a prompt for a unit: always the same version during an experiment.
+
+        While the service is away, the last answer for the prompt serves all units: it has the running experiment with its
+        shares and texts. Only a prompt that was never resolved here needs the service. Offered by the embedded service.
+
+        Parameters
+        ----------
+        prompt
+            Name or id of the prompt.
+        unit
+            Who gets the text, such as the id of a user or of a session. Only its hash is stored.
+
+        Returns
+        -------
+        Resolution
+            ``content`` is the text; ``metadata`` is to be logged with the conversation.
+
+        Examples
+        --------
+        >>> given = lift.resolve("Support assistant", "user-7")  # doctest: +SKIP
+        >>> lift.log([{"messages": messages, "metadata": given.metadata}], prompt_id=given.prompt_id)  # doctest: +SKIP
+        """
+        if not unit.strip():
+            raise ConfigError(f"unit must be a text that names a user or a session, not {unit!r}")
+        last, clock = self._resolved.get(prompt), self._quick.clock
+        if last is None:
+            answer = self._names.call(prompt, lambda found: self.client.prompts.resolve(found, unit=unit))
+        elif clock.now() < self._away_until:
+            return last.of(unit)
+        else:
+            call = Call.to(
+                endpoints.PROMPTS_RESOLVE, self.client.config.scheme, last.prompt_id, query={"unit": unit}
+            )
+            try:
+                data = self._quick.send(call, Task(policy=ONCE)).data
+                answer = read_answer(endpoints.PROMPTS_RESOLVE, data, call.label)
+            except ApiError as error:
+                if not leaves_open(error) and not isinstance(error, UnexpectedResponse):
+                    raise
+                self._away_until = clock.now() + _AWAY_SECONDS
+                return last.of(unit)
+        self._resolved[prompt] = answer
+        return answer
+
+    _away_until = float("-inf")
+
+    @cached_property
+    def _resolved(self) -> dict[str, Resolution]:
+        """The last answer by prompt."""
+        return {}
+
+    @cached_property
+    def _quick(self) -> Transport:
+        """A transport that gives up soon."""
+        config = replace(self.client.config, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
+        return Transport(config, clock=self.client.transport.clock)
