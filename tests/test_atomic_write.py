@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from promptlift.atomic_write import atomic_write, create_private
+from promptlift.atomic_write import append_private, atomic_write, create_private
 
 
 def names_in(folder):
@@ -44,6 +44,16 @@ def test_a_private_file_is_created_once_and_only_its_owner_reads_it(tmp_path):
     assert path.read_bytes() == b"first"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert names_in(tmp_path) == ["key"]
+
+
+def test_what_is_appended_to_a_private_file_is_on_disk(tmp_path, monkeypatch):
+    path, synced = tmp_path / "a", []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    append_private(path, b"first")
+    append_private(path, b"second")
+    assert path.read_bytes() == b"firstsecond"
+    assert synced == [5, 11]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):

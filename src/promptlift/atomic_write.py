@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["atomic_write", "create_private"]
+__all__ = ["append_private", "atomic_write", "create_private"]
 
 _BINARY = getattr(os, "O_BINARY", 0)  # only on Windows
 
@@ -65,6 +65,30 @@ def create_private(path: Path, data: bytes) -> None:
     """
     with _written(path, data, mode=0o600) as part, contextlib.suppress(FileExistsError):
         os.link(part, path)
+
+
+def append_private(path: Path, data: bytes) -> None:
+    """Append to a file readable only by its owner, which is created if missing; the data are on disk afterwards.
+
+    A power failure may leave a part of the data at the end of the file.
+
+    Parameters
+    ----------
+    path
+        The file; its folder must exist.
+    data
+        What to append.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY, 0o600)
+    with os.fdopen(descriptor, "ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -100,6 +100,8 @@ CALLS = {
     "Workspace.plan_optimization": lambda lift, one, _: repr(lift.plan_optimization(one)),
     "Judges.verdicts": lambda lift, one, _: list(lift.judges.verdicts(judge(lift), prompt=one).columns),
     "Workspace.restore": lambda lift, one, _: restore(lift, one),
+    "Workspace.live": lambda lift, one, _: lift.live(one).id,
+    "Workspace.resolve": lambda lift, one, _: lift.resolve(one, "user-1").content,
     "Workspace.actions": lambda lift, one, _: set(lift.actions(one)["prompt_id"]),
     "plots.prompt_overview": lambda lift, one, _: overview(lift, one),
     "report.write": written,
@@ -111,10 +113,12 @@ CLOCK = pd.Timestamp("2026-11-22T12:00:00Z").to_pydatetime()
 
 @pytest.fixture(scope="module")
 def prompt_id(service):
-    """A prompt with conversations that have insights, an optimization and an action."""
+    """A prompt with conversations that have insights, an experiment, an optimization and an action."""
     NAME[0] = f"Support assistant {next(_numbers)} of the names"
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:
-        made = lift.client.prompts.create(name=NAME[0], content="You help.", llm_model=MODEL)
+        made = lift.client.prompts.create(name=NAME[0], content="You", llm_model=MODEL)
+        lift.update_prompt(made.id, content="You help.")
+        lift.live(made.id, {"v1": 0.5}).stop()
         lift.log(RECORDS, prompt_id=made.id)
         wait_for_insights(lift, [made.id], progress=False)
         begun = lift.optimize(made.id, variants=1, wait=False)

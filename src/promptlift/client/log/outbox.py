@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.atomic_write import atomic_write, create_private
+from promptlift.atomic_write import append_private, atomic_write
 from promptlift.client.log.records import Outgoing
 from promptlift.file_lock import file_lock, try_acquire
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Collection, Iterable, Iterator
 
 
@@ -35,13 +35,8 @@ class Outbox:
     def add(self, some: Iterable[Outgoing]) -> None:
         """Put conversations on disk."""
         with self._changes:
-            if not self._path.exists():
-                create_private(self._path, b"")
-            with self._path.open("ab") as file:
-                # Whatever a power cut left of a line ends here.
-                file.writelines(b"\n" + one.body for one in some)
-                file.flush()
-                os.fsync(file.fileno())
+            # Whatever a power failure left of a line ends here.
+            append_private(self._path, b"".join(b"\n" + one.body for one in some))
 
     def waiting(self) -> dict[str, Outgoing]:
         """Return the conversations by their keys, oldest first; one that was added twice counts once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.experiments import LiveArm, LiveExperiment, OfferedArm, Resolution, RunningExperiment
@@ -16,7 +16,7 @@ from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import optimizations, prompts
 from promptlift.service.store.rows import newest, wanted
-from promptlift.service.store.tables.prompts import ExperimentRow, VersionRow
+from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperiment, VersionRow
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def resolve(call: Call[None, ResolveQuery]) -> Resolution:
         variant_id=row.variant_id,
     )
     if row.experiment_id is not None:
-        current.experiment = RunningExperiment.from_wire({"id": row.experiment_id, "arms": row.arms})
+        current.experiment = RunningExperiment(id=row.experiment_id, arms=row.kept.arms)
     return current.of(call.query.unit)
 
 
@@ -85,7 +85,7 @@ def start(call: Call[ExperimentCreate]) -> LiveExperiment:
             account_id=call.account_id,
             prompt_id=prompt.id,
             status="running",
-            arms=[arm.to_wire() for arm in _arms(rows, prompt, call.body.weights)],
+            kept=KeptExperiment(arms=_arms(rows, prompt, call.body.weights)),
             note=call.body.note or None,
             created_at=clock.to_datetime(clock.now()),
         )
@@ -169,18 +169,25 @@ def _arm(
 ) -> OfferedArm:
     if isinstance(key, str):
         variant = rows.found(wanted(VariantRow, id=key), "Variant")
-        known: dict[str, Any] = {"name": variant.name, "content": variant.content, "variant_id": variant.id}
-    else:
-        version = rows.found(wanted(VersionRow, prompt_id=prompt.id, seq=key), "Version")
-        if not version.content_known:
-            raise invalid({"weights": f"v{seqs.index(key) + 1} has no known text"})
-        known = {"name": f"v{seqs.index(key) + 1}", "content": version.content}
-        known |= {"version_id": version_id(key), "variant_id": version.variant_id}
-    return OfferedArm(number=number, weight=weight, **known)
+        return OfferedArm(
+            number=number, weight=weight, name=variant.name, content=variant.content, variant_id=variant.id
+        )
+    version = rows.found(wanted(VersionRow, prompt_id=prompt.id, seq=key), "Version")
+    name = f"v{seqs.index(key) + 1}"
+    if not version.content_known:
+        raise invalid({"weights": f"{name} has no known text"})
+    return OfferedArm(
+        number=number,
+        weight=weight,
+        name=name,
+        content=version.content,
+        version_id=version_id(key),
+        variant_id=version.variant_id,
+    )
 
 
 def _shown(row: ExperimentRow) -> LiveExperiment:
-    arms = [LiveArm(**{name: value for name, value in arm.items() if name != "content"}) for arm in row.arms]
+    arms = [LiveArm(**arm.model_dump(exclude={"content"})) for arm in row.kept.arms]
     return row.shown(LiveExperiment, arms=arms, applied_version_id=version_id(row.applied_version_seq))
 
 
@@ -228,7 +235,7 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
         noun, now = SCHEMES["prompt"].noun, clock.now()
         prompt = prompts.found(rows, call.account_id, row.prompt_id, noun, lock=True)
         rows.refresh(row)  # it may have ended while this waited for the prompt
-        arms = [OfferedArm.from_wire(arm) for arm in row.arms]
+        arms = row.kept.arms
         if row.status not in ("running", "stopped") or prompt.content != arms[0].content:
             raise _over(row)
         arm = arms[_chosen(call, rows, row)]
@@ -260,8 +267,8 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
 def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
     """Return the number of the arm to apply."""
     if call.body.arm is not None:
-        if call.body.arm >= len(row.arms):
-            raise invalid({"arm": f"must be from 0 to {len(row.arms) - 1}"})
+        if call.body.arm >= len(row.kept.arms):
+            raise invalid({"arm": f"must be from 0 to {len(row.kept.arms) - 1}"})
         return call.body.arm
     better = [
         arm

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from promptlift.stats.production import MetricName
 
     Numbers = NDArray[np.float64]
+
+D = TypeVar("D", bound=LiveDifference)
 
 _LEVEL: Final = 0.95
 # Points of the picture over time.
@@ -79,7 +81,7 @@ class AssignedConversations:
         found = experiments.conversations(connection, row)
         values = zip(*found, strict=True) if found else [()] * len(experiments.Assigned._fields)
         known: dict[str, Sequence[Any]] = dict(zip(experiments.Assigned._fields, values, strict=True))
-        self.others = len(row.arms) - 1
+        self.others = len(row.kept.arms) - 1
         self.arm = np.array(known["arm"], np.int64)
         self.started_at = np.array(known["started_at"], np.int64)
         _, self.unit = np.unique(np.array(known["unit"], np.str_), return_inverse=True)
@@ -150,18 +152,19 @@ class AssignedConversations:
             {name: [self.pair(values, number)] for name, values in watched.items()}, share=arm.weight
         )
         arm.guardrails = [
-            LiveGuardrail(metric=name, harmed=name == guarded.harmed, **_fields(one, share=name in _SHARES))
+            _shown(LiveGuardrail, one, share=name in _SHARES, metric=name, harmed=name == guarded.harmed)
             for name, one in guarded.differences.items()
         ]
         if self.basis is None or not tells:
             return
         found = self.difference(number)
-        arm.difference, arm.verdict = LiveDifference(**_fields(found, share=True)), found.direction
+        arm.difference, arm.verdict = _shown(LiveDifference, found), found.direction
         ends = np.unique(np.linspace(0, len(self.arm), _TIMES + 1).astype(np.int64))
         arm.over_time = [
-            LiveDifferenceUntil(
+            _shown(
+                LiveDifferenceUntil,
+                self.difference(number, int(end)),
                 until=clock.to_datetime(int(self.started_at[end - 1])),
-                **_fields(self.difference(number, int(end)), share=True),
             )
             for _, end in pairwise(ends)
         ]
@@ -185,8 +188,8 @@ def _mean(answers: Any) -> float:
     return sum(values) / len(values) if values else np.nan
 
 
-def _fields(one: live.Difference, *, share: bool) -> dict[str, Any]:
+def _shown(model: type[D], one: live.Difference, *, share: bool = True, **more: Any) -> D:
     scale = 100.0 if share else 1.0
     ends = {name: getattr(one, name) for name in ("estimate", "low", "high")}
     scaled = {name: None if value is None else scale * value for name, value in ends.items()}
-    return {"units": one.n + one.n_original, **scaled}
+    return model(units=one.n + one.n_original, **scaled, **more)

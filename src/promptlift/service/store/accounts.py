@@ -187,8 +187,7 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
 
 def general(connection: Connection, account_id: str) -> dict[str, str]:
     """Return the general settings of an account, which describe the organization."""
-    known: dict[str, Any] = connection.scalars(select(accounts.c.settings).filter_by(id=account_id)).one()
-    general: dict[str, str] = known["general"]
+    general: dict[str, str] = settings(connection, account_id)["general"]
     return general
 
 

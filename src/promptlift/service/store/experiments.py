@@ -58,7 +58,7 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Sequence
             row.account_id == experiment.account_id,
             row.prompt_id == experiment.prompt_id,
             row.experiment_id == experiment.id,
-            row.arm < len(experiment.arms),
+            row.arm < len(experiment.kept.arms),
         )
         .order_by(row.started_at, row.seq)
     )

@@ -224,7 +224,7 @@ _OFFERED = (
         prompt_versions.c.seq,
         prompt_versions.c.variant_id,
         experiments.c.id.label("experiment_id"),
-        experiments.c.arms,
+        experiments.c.kept,
     )
     .select_from(prompts)
     .join(prompt_versions, prompt_versions.c.seq == _NEWEST)

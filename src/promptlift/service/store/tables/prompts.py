@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
+from promptlift.schema.experiments import OfferedArm
 from promptlift.schema.judges import LearnedJudge, LearnedWeights
+from promptlift.schema.model import ApiModel
 from promptlift.schema.topics import PromptTopics
 from promptlift.service.store.tables.mapping import (
     Account,
@@ -72,6 +73,12 @@ class VersionRow(Base):
     created_at: Mapped[int]
 
 
+class KeptExperiment(ApiModel):
+    """The versions of an experiment, with their texts at its start."""
+
+    arms: list[OfferedArm]
+
+
 class ExperimentRow(Base):
     """Versions of a prompt side by side on real users. Who gets which is not stored: it follows from a hash."""
 
@@ -87,8 +94,7 @@ class ExperimentRow(Base):
     account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     status: Mapped[str]
-    # `schema.experiments.OfferedArm` as JSON, with the texts at the start.
-    arms: Mapped[list[dict[str, Any]]] = mapped_column(Json)
+    kept: Mapped[KeptExperiment] = mapped_column(Kept(KeptExperiment))
     reason: Mapped[str | None]
     note: Mapped[str | None]
     applied_version_seq: Mapped[int | None]
