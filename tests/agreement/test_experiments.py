@@ -178,3 +178,17 @@ def test_the_assignment_travels_with_the_conversation(wire, root, edited, start)
     wire.log(edited, metadata={ASSIGNMENT: "nonsense"})
     arm = wire.get(f"/experiments/{made}")["arms"][Assignment.read(given["assignmentId"]).arm]
     assert (arm["units"], arm["conversations"]) == (1, 2)
+
+
+def test_a_ramp_begins_with_few_units_and_names_one_version(wire, root, edited):
+    path = f"{root}/{edited}/experiments"
+    for weights in ({"v1": 0.5}, {"v1": 1.0, "v2": 1.0}, {"v1": 0.5, "v2": 0.5}):
+        refused = wire.ask("POST", path, {"weights": weights, "ramp": True})
+        assert (refused.status, refused.error["code"]) == (400, "VALIDATION_ERROR")
+        assert "one version with the weight 1" in refused.error["details"]["weights"]
+    made = wire.ask("POST", path, {"weights": {"v1": 1.0}, "ramp": True})
+    assert made.status == 201
+    assert [arm["weight"] for arm in made.body["arms"]] == [0.95, 0.05]
+    assert made.body["ramp"] == [{"share": 0.05, "since": made.body["createdAt"]}]
+    assert wire.ask("POST", f"/experiments/{made.body['id']}/apply", {"arm": 1}).status == 200
+    assert wire.get(f"{root}/{edited}")["content"] == "first"

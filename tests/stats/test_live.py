@@ -148,9 +148,9 @@ def test_a_ramp_goes_back_where_another_metric_is_harmed_by_enough_to_matter():
         )
         return ramp_verdict({"task_completion": [completed], name: [pairs]}, share=0.05)
 
-    assert (verdict("quality", 60, 70).action, verdict("quality", 60, 70).harmed) == ("back", "quality")
+    assert (verdict("quality", 60, 70).action, verdict("quality", 60, 70).harmed) == ("back", ("quality",))
     assert verdict("quality", 69, 70).action == "on"
     assert verdict("quality", 80, 70).action == "on"
-    assert verdict("response_time", 13, 10).harmed == "response_time"
+    assert verdict("response_time", 13, 10).harmed == ("response_time",)
     assert verdict("response_time", 11, 10).action == "on"
     assert verdict("response_time", 5, 10).action == "on"

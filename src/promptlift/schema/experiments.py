@@ -66,6 +66,15 @@ class OfferedArm(ExperimentArm):
     content: str
 
 
+class RampStep(ApiModel):
+    """A share of a ramp."""
+
+    share: float
+    """Share of the units that get the new version: 0.05, then 0.5."""
+    since: UtcTime
+    """When it began."""
+
+
 class RunningExperiment(ApiModel):
     """What a client needs to assign units by itself."""
 
@@ -126,6 +135,8 @@ class ExperimentCreate(RequestModel):
 
     weights: Annotated[dict[str, float], Field(min_length=1, max_length=OTHERS_MAX + 1)]
     """Share of the units by version, such as ``{"v2": 0.5}``; the rest gets the current version. A version is named by its number, ``v2``, by its id, or by the id of a variant."""
+    ramp: bool = False
+    """Whether the version is to replace the current one in steps: 5 % of the units get it, then 50 %, then all, each step once no metric is harmed; as soon as one is, all get the current version again. ``weights`` names one version, with the weight 1"""
     note: LongText | None = None
     """Stored with the experiment"""
 
@@ -182,7 +193,7 @@ class LiveGuardrail(LiveDifference):
     metric: str
     """``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time`` or ``length``."""
     harmed: bool
-    """Whether it is the first metric that is worse than chance can explain, and by enough to matter."""
+    """Whether it is worse than chance can explain, and by enough to matter."""
 
 
 class LiveArm(ExperimentArm):
@@ -209,7 +220,7 @@ class LiveArm(ExperimentArm):
 
 
 class UnitShares(ApiModel):
-    """Whether units fall into the arms by their weights."""
+    """Whether units fall into the arms by their weights; in a ramp, since the last step."""
 
     expected: list[float]
     """Units of each arm by the weights."""
@@ -226,7 +237,7 @@ class LiveExperiment(LinkedModel):
 
     id: str
     status: str
-    """``running``, ``stopped`` or ``applied``."""
+    """``running``, ``stopped``, ``applied``, or ``rolled_back`` for a ramp that harmed."""
     reason: str | None = None
     """Why it ended."""
     note: str | None = None
@@ -237,6 +248,8 @@ class LiveExperiment(LinkedModel):
     basis: str | None = None
     """The basis on which the differences rest: that of most verdicts, or ``label`` where labels correct them."""
     arms: list[LiveArm]
+    ramp: list[RampStep] | None = None
+    """The shares of a ramp so far, the present one last; ``None`` without a ramp."""
     sample_ratio: UnitShares | None = None
     sentence: str | None = None
     """The result in words."""

@@ -279,13 +279,13 @@ class RampVerdict:
     action
         ``back``: the new text harms a metric. ``on``: give it the next share. ``wait``: keep the share.
     harmed
-        The first metric that is harmed.
+        The metrics that are harmed.
     differences
         Each metric, new text minus original.
     """
 
     action: Literal["back", "on", "wait"]
-    harmed: MetricName | None
+    harmed: tuple[MetricName, ...]
     differences: Mapping[MetricName, Difference]
 
 
@@ -307,7 +307,7 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
         The present share of the new text, one of `RAMP`.
     """
     found: dict[MetricName, Difference] = {}
-    harmed: MetricName | None = None
+    harmed: list[MetricName] = []
     for metric in METRICS:
         if metric.name not in metrics:
             continue
@@ -315,15 +315,15 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
         completion = metric.name == "task_completion"
         one = difference(*periods, level=_COMPLETION_LEVEL if completion else _OTHERS_LEVEL)
         found[metric.name] = one
-        if harmed is None and _is_harm(metric, one, [old for _, old in periods]):
-            harmed = metric.name
-    if harmed is not None:
-        return RampVerdict("back", harmed, found)
+        if _is_harm(metric, one, [old for _, old in periods]):
+            harmed.append(metric.name)
+    if harmed:
+        return RampVerdict("back", tuple(harmed), found)
     completed = found.get("task_completion")
     excluded = dict(zip(RAMP, _EXCLUDED, strict=False)).get(share, math.inf)
     if completed is None or completed.low is None or completed.n < _FEWEST_OF_A_STEP:
-        return RampVerdict("wait", None, found)
-    return RampVerdict("on" if completed.low > excluded else "wait", None, found)
+        return RampVerdict("wait", (), found)
+    return RampVerdict("on" if completed.low > excluded else "wait", (), found)
 
 
 def _is_harm(metric: Metric, one: Difference, originals: Sequence[Units]) -> bool:

@@ -102,7 +102,12 @@ class Living(Session):
     """Experiments on real users, and the text for each of them."""
 
     def live(
-        self, prompt: str, weights: Mapping[str, float] | None = None, *, note: str | None = None
+        self,
+        prompt: str,
+        weights: Mapping[str, float] | None = None,
+        *,
+        ramp: bool = False,
+        note: str | None = None,
     ) -> Live:
         """Start an experiment, or return one: versions of a prompt side by side on real users.
 
@@ -115,6 +120,10 @@ class Living(Session):
         weights
             Share of the units by version, such as ``{"v2": 0.5}``: by its number, its id, or the id of a variant. The rest
             gets the current version. Without weights, the prompt's newest experiment is returned.
+        ramp
+            Whether the version is to replace the current one in steps: 5 % of the units get it, then 50 %, then all. Each step
+            follows once no metric is harmed, and as soon as one is, all get the current version again. ``weights`` names one
+            version with the weight 1, such as ``{"v2": 1}``.
         note
             Stored with the experiment.
 
@@ -139,7 +148,7 @@ class Living(Session):
         group = self.client.prompts
         if weights is not None:
             started = self._names.call(
-                prompt, lambda found: group.experiment(found, weights=weights, note=note)
+                prompt, lambda found: group.experiment(found, weights=weights, ramp=ramp or None, note=note)
             )
             return Live(self, started).refresh()
         if prompt.startswith("exp_"):

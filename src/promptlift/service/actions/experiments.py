@@ -6,7 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
-from promptlift.schema.experiments import LiveArm, LiveExperiment, OfferedArm, Resolution, RunningExperiment
+from promptlift.schema.experiments import (
+    LiveArm,
+    LiveExperiment,
+    OfferedArm,
+    RampStep,
+    Resolution,
+    RunningExperiment,
+)
 from promptlift.schema.model import Page
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
@@ -14,13 +21,15 @@ from promptlift.service.call import Call, answers
 from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
 from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import optimizations, prompts
+from promptlift.service.store import prompts
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperiment, VersionRow
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
+from promptlift.stats.live import RAMP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -80,17 +89,31 @@ def start(call: Call[ExperimentCreate]) -> LiveExperiment:
                 "The prompt has a running experiment, and units can be in one only; stop or apply it first",
                 details={"experimentId": other.id},
             )
+        now = clock.moment()
         row = ExperimentRow(
             id=new_id("exp"),
             account_id=call.account_id,
             prompt_id=prompt.id,
             status="running",
-            kept=KeptExperiment(arms=_arms(rows, prompt, call.body.weights)),
+            kept=_planned(rows, prompt, call.body, now=now),
             note=call.body.note or None,
-            created_at=clock.to_datetime(clock.now()),
+            created_at=now,
         )
         rows.insert(row)
         return _shown(row)
+
+
+def _planned(rows: Rows, prompt: PromptRow, body: ExperimentCreate, *, now: datetime) -> KeptExperiment:
+    """Return the arms of an experiment, and the first step of a ramp."""
+    if not body.ramp:
+        return KeptExperiment(arms=_arms(rows, prompt, body.weights))
+    if [*body.weights.values()] != [1.0]:
+        raise invalid(
+            {"weights": "must name one version with the weight 1, since a ramp ends with all units"},
+            "A ramp needs one version",
+        )
+    first = RampStep(share=RAMP[0], since=now)
+    return KeptExperiment(arms=_arms(rows, prompt, dict.fromkeys(body.weights, first.share)), ramp=[first])
 
 
 def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[OfferedArm]:
@@ -188,7 +211,12 @@ def _arm(
 
 def _shown(row: ExperimentRow) -> LiveExperiment:
     arms = [LiveArm(**arm.model_dump(exclude={"content"})) for arm in row.kept.arms]
-    return row.shown(LiveExperiment, arms=arms, applied_version_id=version_id(row.applied_version_seq))
+    return row.shown(
+        LiveExperiment,
+        arms=arms,
+        ramp=row.kept.ramp,
+        applied_version_id=version_id(row.applied_version_seq),
+    )
 
 
 def _measured(connection: Connection, row: ExperimentRow) -> LiveExperiment:
@@ -235,32 +263,11 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
         noun, now = SCHEMES["prompt"].noun, clock.now()
         prompt = prompts.found(rows, call.account_id, row.prompt_id, noun, lock=True)
         rows.refresh(row)  # it may have ended while this waited for the prompt
-        arms = row.kept.arms
-        if row.status not in ("running", "stopped") or prompt.content != arms[0].content:
+        if row.status == "applied" or prompt.content != row.kept.arms[0].content:
             raise _over(row)
-        arm = arms[_chosen(call, rows, row)]
-        row.status, row.ended_at, row.reason = "applied", clock.to_datetime(now), None
-        rows.flush()  # before the text changes, which would stop it
-        live = LivePrompt(connection, prompt, now=now)
-        before = live.before.seq
-        variant = None if arm.variant_id is None else rows.find(wanted(VariantRow, id=arm.variant_id))
-        if variant is None or arm.version_id is not None:
-            seq = live.restore(arm.content)
-        else:
-            seq = live.apply(optimizations.get(connection, variant.optimization_id), variant)
-        prompts.log_action(
-            connection,
-            call.account_id,
-            prompt.id,
-            "apply",
-            now=now,
-            note=call.body.note,
-            variant_id=arm.variant_id,
-            from_version_seq=before,
-            to_version_seq=seq,
+        LivePrompt(connection, prompt, now=now).apply_arm(
+            rows, row, _chosen(call, rows, row), note=call.body.note
         )
-        row.applied_version_seq = seq
-        rows.flush()
         return _measured(connection, row)
 
 

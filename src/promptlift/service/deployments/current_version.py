@@ -12,16 +12,18 @@ from promptlift.service import clock
 from promptlift.service.deployments import evidence
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.errors import ApiException
-from promptlift.service.store import deployments, events, prompts
-from promptlift.service.store.tables.runs import KeptProduction
+from promptlift.service.store import deployments, events, optimizations, prompts
+from promptlift.service.store.rows import wanted
+from promptlift.service.store.tables.runs import KeptProduction, VariantRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables.prompts import PromptRow, VersionRow
-    from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import ExperimentRow, PromptRow, VersionRow
+    from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 _VERSION_START = "ver_"
 # Names of origins in events, where they differ.
@@ -96,6 +98,31 @@ class LivePrompt:
             return self.before.seq
         origin = "approval" if mine is not None and mine.state == "staged" else "manual"
         return self.go_live(optimization, variant, origin=origin, waiting=mine)
+
+    def apply_arm(self, rows: Rows, experiment: ExperimentRow, number: int, *, note: str | None) -> None:
+        """Make a version of an experiment the current one, which ends the experiment."""
+        arm, before = experiment.kept.arms[number], self.before.seq
+        experiment.status, experiment.reason = "applied", None
+        experiment.ended_at = clock.to_datetime(self.now)
+        rows.flush()  # before the text changes, which would stop it
+        variant = None if arm.variant_id is None else rows.find(wanted(VariantRow, id=arm.variant_id))
+        if variant is None or arm.version_id is not None:
+            seq = self.restore(arm.content)
+        else:
+            seq = self.apply(optimizations.get(self.connection, variant.optimization_id), variant)
+        prompts.log_action(
+            self.connection,
+            self.prompt.account_id,
+            self.prompt.id,
+            "apply",
+            now=self.now,
+            note=note,
+            variant_id=arm.variant_id,
+            from_version_seq=before,
+            to_version_seq=seq,
+        )
+        experiment.applied_version_seq = seq
+        rows.flush()
 
     def apply_text(self, content: str, optimization: OptimizationRow) -> int:
         """Make a text that is not a variant's the current version and return its number.

@@ -55,11 +55,8 @@ def fill(connection: Connection, row: ExperimentRow, experiment: LiveExperiment)
     experiment.basis = measured.basis
     for arm in experiment.arms:
         measured.fill(arm)
-    observed = [arm.units or 0 for arm in experiment.arms]
-    weights = [arm.weight for arm in experiment.arms]
-    ratio = live.sample_ratio(observed, weights)
-    expected = [sum(observed) * weight for weight in weights]
-    experiment.sample_ratio = UnitShares(expected=expected, observed=observed, **ratio._asdict())
+    ratio = measured.sample_ratio
+    experiment.sample_ratio = ratio
     if ratio.is_off:
         for arm in experiment.arms:
             arm.verdict = None
@@ -69,22 +66,37 @@ def fill(connection: Connection, row: ExperimentRow, experiment: LiveExperiment)
         if arm.difference is not None
     }
     experiment.sentence = side_by_side(
-        experiment.arms[0].name, compared, sum(observed), basis=experiment.basis, is_off=ratio.is_off
+        experiment.arms[0].name,
+        compared,
+        sum(arm.units or 0 for arm in experiment.arms),
+        basis=experiment.basis,
+        is_off=ratio.is_off,
     )
     return experiment
 
 
 class AssignedConversations:
-    """The conversations of an experiment as columns, oldest first."""
+    """The conversations of an experiment as columns, oldest first.
+
+    In a ramp the shares of the arms change, and each of its periods has units of its own.
+    """
 
     def __init__(self, connection: Connection, row: ExperimentRow) -> None:
         found = experiments.conversations(connection, row)
         values = zip(*found, strict=True) if found else [()] * len(experiments.Assigned._fields)
         known: dict[str, Sequence[Any]] = dict(zip(experiments.Assigned._fields, values, strict=True))
-        self.others = len(row.kept.arms) - 1
+        self._arms = row.kept.arms
         self.arm = np.array(known["arm"], np.int64)
         self.started_at = np.array(known["started_at"], np.int64)
-        _, self.unit = np.unique(np.array(known["unit"], np.str_), return_inverse=True)
+        begun = [clock.from_datetime(step.since) for step in row.kept.ramp or []]
+        period = np.searchsorted(begun[1:], self.started_at, side="right")
+        self._last = max(0, len(begun) - 1)
+        # A cell has the conversations of one unit in one arm and period, which count once.
+        cells: dict[tuple[str, int, int], int] = {}
+        keys = zip(known["unit"], known["arm"], period.tolist(), strict=True)
+        self._cell = np.array([cells.setdefault(key, len(cells)) for key in keys], np.int64)
+        self._cells = np.array([(arm, period) for _, arm, period in cells], np.int64).reshape(-1, 2).T
+        self.units = Counter(arm for _, arm in {(unit, arm) for unit, arm, _ in cells})
         self._bases = np.array([one or "" for one in known["basis"]], np.str_)
         self._judged = np.array(known["task_completed"], np.float64)
         counts = Counter(self._bases[~np.isnan(self._judged)].tolist())
@@ -103,9 +115,31 @@ class AssignedConversations:
             **{name: np.array(known[name], np.float64) for name in _AS_LOGGED},
         }
 
+    @property
+    def tells(self) -> bool:
+        """Whether completion may be compared."""
+        return self.basis is not None and may_tell(self.basis)
+
+    @property
+    def sample_ratio(self) -> UnitShares:
+        """Whether units fall into the arms by their weights, in the last period."""
+        arm, period = self._cells
+        observed = np.bincount(arm[period == self._last], minlength=len(self._arms)).tolist()
+        weights = [one.weight for one in self._arms]
+        return UnitShares(
+            expected=[sum(observed) * weight for weight in weights],
+            observed=observed,
+            **live.sample_ratio(observed, weights)._asdict(),
+        )
+
     def completed(self, basis: str | None) -> Numbers:
         """Return completion by verdicts of one basis, NaN without one."""
         return np.where(self._bases == basis, self._judged, np.nan)
+
+    def failures(self, arm: int) -> tuple[int, int]:
+        """Count the conversations of an arm with a verdict, and those of them that failed."""
+        completed = self.completed(self.judged_by)[self.arm == arm]
+        return int((~np.isnan(completed)).sum()), int((completed == 0.0).sum())
 
     def _corrected(self, judged: Numbers, answers: Sequence[Sequence[experiments.Labelled]]) -> Numbers:
         values = np.array([_mean(one.completed for one in some) for some in answers])
@@ -114,48 +148,57 @@ class AssignedConversations:
         corrected[np.flatnonzero(self.labelled)[-1] + 1 :] = np.nan
         return corrected
 
-    def _means(self, values: Numbers, mine: NDArray[np.bool_]) -> Numbers:
-        """Return the mean of each unit of some conversations."""
-        mine = mine & ~np.isnan(values)
-        counts = np.bincount(self.unit[mine])
-        sums = np.bincount(self.unit[mine], values[mine])
-        means: Numbers = sums[counts > 0] / counts[counts > 0]
+    def _means(self, values: Numbers) -> Numbers:
+        """Return the mean of each cell of the first conversations, NaN without a value."""
+        known = ~np.isnan(values)
+        cell, size = self._cell[: len(values)][known], self._cells.shape[1]
+        sums = np.bincount(cell, values[known], minlength=size)
+        with np.errstate(invalid="ignore"):
+            means: Numbers = sums / np.bincount(cell, minlength=size)
         return means
 
-    def pair(self, values: Numbers, arm: int, until: int | None = None) -> tuple[live.Units, live.Units]:
-        """Return the units of an arm and of the current version, of the first conversations or of all."""
-        within = np.arange(len(values)) < (len(values) if until is None else until)
-        new, old = (live.Units.of(self._means(values, within & (self.arm == one))) for one in (arm, 0))
-        return new, old
+    def pairs(self, values: Numbers, arm: int) -> list[tuple[live.Units, live.Units]]:
+        """Return the units of an arm and of the current version by period, of the first conversations."""
+        means, (arms, periods) = self._means(values), self._cells
+
+        def units(one: int, period: int) -> live.Units:
+            return live.Units.of(means[(arms == one) & (periods == period)])
+
+        return [(units(arm, period), units(0, period)) for period in range(self._last + 1)]
 
     def difference(self, arm: int, until: int | None = None) -> live.Difference:
         """Compare an arm with the current version; all arms together are wrong in 5 % of experiments at most."""
-        level = 1.0 - (1.0 - _LEVEL) / self.others
-        return live.difference(self.pair(self.metrics["task_completion"], arm, until), level=level)
+        level = 1.0 - (1.0 - _LEVEL) / (len(self._arms) - 1)
+        return live.difference(*self.pairs(self.metrics["task_completion"][:until], arm), level=level)
+
+    def guardrails(self, arm: int) -> live.RampVerdict:
+        """Test whether an arm harms a metric, and whether a ramp may take its next step."""
+        watched = {
+            one.name: self.pairs(self.metrics[one.name], arm)
+            for one in METRICS
+            if self.tells or one.name != "task_completion"
+        }
+        return live.ramp_verdict(watched, share=self._arms[arm].weight)
 
     def fill(self, arm: LiveArm) -> None:
         """Fill in what was measured of an arm."""
         number = arm.number
         mine = self.arm == number
-        arm.units = int(np.count_nonzero(np.bincount(self.unit[mine])))
+        arm.units = self.units[number]
         arm.conversations = int(mine.sum())
         arm.labels = int((mine & self.labelled).sum())
-        arm.rates = [self._rate(basis, mine) for basis in self.bases if (mine & (self._bases == basis)).any()]
+        arm.rates = [
+            self._rate(basis, number) for basis in self.bases if (mine & (self._bases == basis)).any()
+        ]
         arm.rate = next((one for one in arm.rates if one.basis == self.judged_by), None)
         if not number:
             return
-        tells = may_tell(self.basis)
-        watched = {
-            one.name: self.metrics[one.name] for one in METRICS if tells or one.name != "task_completion"
-        }
-        guarded = live.ramp_verdict(
-            {name: [self.pair(values, number)] for name, values in watched.items()}, share=arm.weight
-        )
+        guarded = self.guardrails(number)
         arm.guardrails = [
-            _shown(LiveGuardrail, one, share=name in _SHARES, metric=name, harmed=name == guarded.harmed)
+            _shown(LiveGuardrail, one, share=name in _SHARES, metric=name, harmed=name in guarded.harmed)
             for name, one in guarded.differences.items()
         ]
-        if self.basis is None or not tells:
+        if not self.tells:
             return
         found = self.difference(number)
         arm.difference, arm.verdict = _shown(LiveDifference, found), found.direction
@@ -169,13 +212,14 @@ class AssignedConversations:
             for _, end in pairwise(ends)
         ]
 
-    def _rate(self, basis: str, mine: NDArray[np.bool_]) -> LiveRate:
-        values = self.completed(basis)
-        means = self._means(values, mine)
+    def _rate(self, basis: str, arm: int) -> LiveRate:
+        values = np.where(self.arm == arm, self.completed(basis), np.nan)
+        means = self._means(values)
+        means = means[~np.isnan(means)]
         low, high = wilson(means.sum(), len(means))
         return LiveRate(
             basis=basis,
-            conversations=int((mine & ~np.isnan(values)).sum()),
+            conversations=int((~np.isnan(values)).sum()),
             units=len(means),
             rate=100.0 * float(means.mean()),
             low=100.0 * float(low),

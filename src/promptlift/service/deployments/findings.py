@@ -43,7 +43,7 @@ ISSUES_NAMED = 10
 # A verified fix is compared with at least this many of its own earlier conversations.
 _FEWEST_EARLIER = CHECKPOINTS[0]
 
-_SAID = {
+SAID = {
     "task_completion": ("task completion fell", "{:.1f} %"),
     "sentiment": ("sentiment fell", "{:+.2f}"),
     "quality": ("quality fell", "{:.1f}"),
@@ -280,7 +280,7 @@ def _percent(issues: Sequence[IssueCounts]) -> float:
 
 
 def _said(change: MetricChange, total: int) -> str:
-    words, form = _SAID[change.metric]
+    words, form = SAID[change.metric]
     scale = 100.0 if form.endswith("%") else 1.0
     was, now = (form.format(scale * (value or 0.0)) for value in (change.before, change.after))
     after = f"{change.n_after} after" if change.window == total else f"the latest {change.n_after}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob
-from promptlift.service.deployments import evidence
+from promptlift.service.deployments import evidence, ramp
 from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import SQLAlchemyError, deployments, events, prompts
@@ -145,7 +145,7 @@ def _roll_back(connection: Connection, deployment: DeploymentRow, prompt: Prompt
 
 
 class ProductionWatch(SingletonJob):
-    """Check live versions whenever enough of their new conversations have been judged.
+    """Check live versions whenever enough of their new conversations have been judged, and ramps every minute.
 
     Parameters
     ----------
@@ -175,6 +175,7 @@ class ProductionWatch(SingletonJob):
             return
         self._has_news.clear()
         if everywhere:
+            ramp.look(self._database)
             self._everywhere_at = time.monotonic() + LOOK_EVERYWHERE_SECONDS
         prompt_ids, newest = news(self._database, after=self._seen)
         if prompt_ids or everywhere:

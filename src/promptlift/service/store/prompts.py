@@ -248,6 +248,12 @@ def running_experiment(connection: Connection, prompt: PromptRow) -> ExperimentR
     return Rows(connection).find(mine)
 
 
+def ramps(connection: Connection) -> Sequence[ExperimentRow]:
+    """Return the running ramps of all accounts."""
+    running = Rows(connection).all(wanted(ExperimentRow, status="running").order_by(ExperimentRow.seq))
+    return [row for row in running if row.kept.ramp]
+
+
 def end_experiment(
     connection: Connection, experiment: ExperimentRow, status: str, *, now: int, **values: Any
 ) -> bool:

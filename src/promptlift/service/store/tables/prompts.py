@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.schema.experiments import OfferedArm
+from promptlift.schema.experiments import OfferedArm, RampStep
 from promptlift.schema.judges import LearnedJudge, LearnedWeights
 from promptlift.schema.model import ApiModel
 from promptlift.schema.topics import PromptTopics
@@ -74,9 +74,10 @@ class VersionRow(Base):
 
 
 class KeptExperiment(ApiModel):
-    """The versions of an experiment, with their texts at its start."""
+    """The versions of an experiment with their texts at its start and their present weights, and the steps of its ramp."""
 
     arms: list[OfferedArm]
+    ramp: list[RampStep] | None = None
 
 
 class ExperimentRow(Base):
