@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from urllib.parse import urlsplit
 
 import pytest
 
 import promptlift
 from promptlift.client.transport import Clock
-from promptlift.errors import ConfigError, InvalidState, NotFound, ValidationError
+from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound, ValidationError
 from promptlift.schema.experiments import Assignment
 from support.service_process import ServiceProcess
 
@@ -113,6 +115,46 @@ def test_an_application_answers_and_loses_nothing_while_the_service_is_away(tmp_
                 assert lift.resolve(prompt, unit) == given
     finally:
         service.kill()
+
+
+def test_an_application_waits_for_no_service_that_hangs_and_starts_without_one(tmp_path):
+    prompt, record = f"prm_{'0' * 24}", {"messages": HI}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/api/v1"
+        with promptlift.connect(url, "test_" + "k" * 40, progress=False) as lift:
+            begun = time.monotonic()
+            given = lift.resolve(prompt, "user-1", default="third")
+            assert (given.content, given.metadata, given.prompt_id) == ("third", {}, prompt)
+            assert lift.resolve("Support", "user-1", default="third").content == "third"
+            for n in range(1, 4):
+                result = lift.log(
+                    [record, record], prompt_id=given.prompt_id, outbox=tmp_path / "outbox.jsonl"
+                )
+                assert (result.waiting, result.complete) == (2, False), n
+            assert time.monotonic() - begun < 5.0
+    with promptlift.connect(url, "test_" + "k" * 40, progress=False) as lift:
+        with pytest.raises(ConnectionFailed):
+            lift.resolve(prompt, "user-1")
+        result = lift.log([record], prompt_id=prompt, outbox=tmp_path / "outbox.jsonl")
+        assert (result.waiting, result.complete) == (2, False)
+        assert result.stopped
+
+
+def test_conversations_of_a_deleted_prompt_leave_the_outbox_and_those_of_others_are_logged(running, tmp_path):
+    outbox = tmp_path / "outbox.jsonl"
+    with open_workspace(running) as lift:
+        gone, there = (lift.create_prompt(name, "text", llm_model="gpt-4o").id for name in ("Gone", "There"))
+        lift.client.prompts.delete(gone)
+        result = lift.log([{"messages": HI}], prompt_id=gone, outbox=outbox)
+        assert (result.logged, len(result.failed), result.waiting) == (0, 1, 0)
+        assert "not found" in result.failed[0].message
+        result = lift.log([{"messages": HI}], prompt_id=there, outbox=outbox)
+        assert (result.logged, result.complete) == (1, True)
+        with pytest.raises(NotFound):
+            lift.log([{"messages": HI}], prompt_id=gone)
+    with promptlift.connect(running.base_url, "test_" + "n" * 40, progress=False) as lift:
+        result = lift.log([{"messages": HI}], prompt_id=there, outbox=outbox)
+        assert (result.logged, result.waiting, result.complete) == (0, 1, False)
 
 
 def test_two_processes_on_postgresql_give_everybody_the_same_version(tmp_path, postgres_url):

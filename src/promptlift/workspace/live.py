@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from promptlift.client.api.group import read_answer
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.client.retry import ONCE, leaves_open
-from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.retry import leaves_open
 from promptlift.errors import ApiError, ConfigError, NotFound, UnexpectedResponse
-from promptlift.schema import endpoints
+from promptlift.schema.experiments import Resolution
 from promptlift.workspace.session import Room, Session
 
 if TYPE_CHECKING:
@@ -19,12 +16,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.experiments import LiveExperiment, Resolution
-
-# A user waits for the text: seconds until the last answer is used in place of the service, and until it is asked again.
-_CONNECT_SECONDS: Final = 1.0
-_READ_SECONDS: Final = 2.0
-_AWAY_SECONDS: Final = 5.0
+    from promptlift.schema.experiments import LiveExperiment
 
 
 class Live(Room):
@@ -160,11 +152,11 @@ class Living(Session):
             )
         return Live(self, newest[0]).refresh()
 
-    def resolve(self, prompt: str, unit: str) -> Resolution:
+    def resolve(self, prompt: str, unit: str, *, default: str | None = None) -> Resolution:
         """Return the text of a prompt for a unit: always the same version during an experiment.
 
         While the service is away, the last answer for the prompt serves all units: it has the running experiment with its
-        shares and texts. Only a prompt that was never resolved here needs the service. Offered by the embedded service.
+        shares and texts. Offered by the embedded service.
 
         Parameters
         ----------
@@ -172,11 +164,21 @@ class Living(Session):
             Name or id of the prompt.
         unit
             Who gets the text, such as the id of a user or of a session. Only its hash is stored.
+        default
+            The text for an application that starts while the service is away, and has no last answer yet. It is not counted
+            in an experiment.
 
         Returns
         -------
         Resolution
             ``content`` is the text; ``metadata`` is to be logged with the conversation.
+
+        Raises
+        ------
+        NotFound
+            There is no such prompt.
+        ConnectionFailed
+            The service is away, and there is neither a last answer nor a default.
 
         Examples
         --------
@@ -185,35 +187,26 @@ class Living(Session):
         """
         if not unit.strip():
             raise ConfigError(f"unit must be a text that names a user or a session, not {unit!r}")
-        last, clock = self._resolved.get(prompt), self._quick.clock
-        if last is None:
-            answer = self._names.call(prompt, lambda found: self.client.prompts.resolve(found, unit=unit))
-        elif clock.now() < self._away_until:
+        last = self._resolved.get(prompt)
+        if last is None and default is not None:
+            last = Resolution(prompt_id=prompt, content=default)
+        if last is not None and self._is_away:
             return last.of(unit)
-        else:
-            call = Call.to(
-                endpoints.PROMPTS_RESOLVE, self.client.config.scheme, last.prompt_id, query={"unit": unit}
+        asked: Session = self if last is None else self._quick
+        known = prompt if last is None else str(last.prompt_id)
+        try:
+            answer = asked._names.call(  # noqa: SLF001 - a session
+                known, lambda found: asked.client.prompts.resolve(found, unit=unit)
             )
-            try:
-                data = self._quick.send(call, Task(policy=ONCE)).data
-                answer = read_answer(endpoints.PROMPTS_RESOLVE, data, call.label)
-            except ApiError as error:
-                if not leaves_open(error) and not isinstance(error, UnexpectedResponse):
-                    raise
-                self._away_until = clock.now() + _AWAY_SECONDS
-                return last.of(unit)
+        except ApiError as error:
+            if last is None or not (leaves_open(error) or isinstance(error, UnexpectedResponse)):
+                raise
+            self._note_away()
+            return last.of(unit)
         self._resolved[prompt] = answer
         return answer
-
-    _away_until = float("-inf")
 
     @cached_property
     def _resolved(self) -> dict[str, Resolution]:
         """The last answer by prompt."""
         return {}
-
-    @cached_property
-    def _quick(self) -> Transport:
-        """A transport that gives up soon."""
-        config = replace(self.client.config, connect_timeout=_CONNECT_SECONDS, read_timeout=_READ_SECONDS)
-        return Transport(config, clock=self.client.transport.clock)

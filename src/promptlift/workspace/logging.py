@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.result import LogResult
 from promptlift.client.log.run import LoggingRun
-from promptlift.client.retry import ONCE
-from promptlift.errors import ConfigError
+from promptlift.client.retry import leaves_open
+from promptlift.errors import ApiError, ConfigError
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ class Logging(Session):
             Name or id of the prompt that the conversations were held with.
         outbox
             A file for this prompt's conversations, for an application that must lose none of them while the service is
-            away: they are on disk before they are sent, and what could not be sent waits there for the next call. With
-            the prompt's id, which :meth:`resolve` answers, no request is needed before.
+            away: they are on disk before they are sent, and what could not be sent waits there for the next call. It is
+            not waited for longer than some seconds, and no failure of the service is raised: see ``waiting``, ``stopped``
+            and ``failed``. With the prompt's id, which :meth:`resolve` answers, no request is needed before.
 
         Returns
         -------
@@ -90,12 +91,18 @@ class Logging(Session):
         """Log by way of a file; what the service could not answer for stays there."""
         prepared = list(prepare(records, prompt_id, self.client.config.scheme.link))
         outbox.add(one for one in prepared if isinstance(one, Outgoing))
-        run, result = LoggingRun(self.client.transport, prompt_id, policy=ONCE), LogResult()
+        run = LoggingRun(self.client.transport, prompt_id, first=self._quick.client.transport)
+        result = LogResult()
         with outbox.sending() as mine:
-            waiting = outbox.waiting() if mine else {}
+            waiting = outbox.waiting() if mine and not self._is_away else {}
             try:
                 if waiting:
                     result = run.run(waiting.values())
+            except ApiError as error:
+                # It is kept, and the application has better things to do than to end.
+                result.stopped = str(error)
+                if leaves_open(error):
+                    self._note_away()
             finally:
                 left = outbox.drop(run.settled)
         settled = {one.source for key, one in waiting.items() if key in run.settled}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead, no_progress
+from promptlift.client.retry import ONCE
 from promptlift.client.transport import Task
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.workspace.prompt_names import PromptNames
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 # A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0
+# Where a user waits, as for the text of a prompt: seconds until the service counts as away, and until it is asked again.
+_QUICK_CONNECT_SECONDS: Final = 1.0
+_QUICK_READ_SECONDS: Final = 2.0
+_AWAY_SECONDS: Final = 5.0
 
 
 class Session:
@@ -43,6 +50,25 @@ class Session:
         self.client = client or Client(config)
         self._progress = progress
         self._names = PromptNames(self.client.transport)
+        self._away_until = float("-inf")
+
+    @cached_property
+    def _quick(self) -> Session:
+        """The same account for requests that somebody waits for: they fail soon, and are not repeated."""
+        config = replace(
+            self.client.config, connect_timeout=_QUICK_CONNECT_SECONDS, read_timeout=_QUICK_READ_SECONDS
+        )
+        quick = Session(config)
+        quick.client.transport.policy, quick.client.transport.clock = ONCE, self.client.transport.clock
+        return quick
+
+    @property
+    def _is_away(self) -> bool:
+        """Whether the service could not answer a moment ago."""
+        return self.client.transport.clock.now() < self._away_until
+
+    def _note_away(self) -> None:
+        self._away_until = self.client.transport.clock.now() + _AWAY_SECONDS
 
     def _table(
         self,

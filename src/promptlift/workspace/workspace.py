@@ -148,4 +148,4 @@ class Workspace(
     def close(self) -> None:
         """Close all connections. The workspace opens new ones when it is used again."""
         self.client.close()
-        self._quick.close()
+        self._quick.client.close()

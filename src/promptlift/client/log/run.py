@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.result import LogResult
-from promptlift.client.retry import leaves_open
+from promptlift.client.retry import ONCE, leaves_open
 from promptlift.client.transport import ASK_PLAN_FROM, Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import (
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from promptlift.client.connection import Connection
-    from promptlift.client.retry import RetryPolicy
 
 # Concurrent records share one disk sync in a service that accepts them one by one.
 LOG_THREADS: Final = 16
@@ -55,8 +54,9 @@ class LoggingRun:
     ----------
     progress
         Called with the number of finished records.
-    policy
-        Retries of its requests, if different from the transport's.
+    first
+        Sends the first request in place of the transport, for records that are kept until they can be sent: nothing is
+        then tried twice, and a prompt that was deleted refuses its records only.
 
     Attributes
     ----------
@@ -70,12 +70,13 @@ class LoggingRun:
         prompt_id: str,
         *,
         progress: Callable[[int], None] | None = None,
-        policy: RetryPolicy | None = None,
+        first: Transport | None = None,
     ) -> None:
         self._transport = transport
         self._scheme = transport.config.scheme
         self._prompt_id = prompt_id
-        self._task = Task(policy=policy)
+        self._first = first
+        self._task = Task(policy=None if first is None else ONCE)
         self.settled: set[str] = set()
         self._result = LogResult()
         self._progress = progress or (lambda _done: None)
@@ -130,10 +131,12 @@ class LoggingRun:
 
     def _offers_groups(self) -> bool:
         try:
-            data = self._transport.send(self._bulk_call([]), self._task).data
+            data = (self._first or self._transport).send(self._bulk_call([]), self._task).data
         except InvalidApiKey:
             raise
-        except ApiError:  # also if it could not answer: one by one always works
+        except ApiError as error:  # also if it could not answer: one by one always works
+            if self._first is not None and leaves_open(error):
+                raise
             return False
         return isinstance(data, dict) and data.get("data") == []
 
@@ -199,7 +202,10 @@ class LoggingRun:
             self._result.already_there += 1
 
     def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Group, _Outcomes]) -> None:
-        if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
+        if not isinstance(error, ApiError) or isinstance(error, InvalidApiKey):
+            raise error
+        # Without a code it may be from something between here and the service.
+        if isinstance(error, NotFound) and (self._first is None or error.code is None):
             raise error
         final = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
         if not final:
