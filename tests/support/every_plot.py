@@ -18,6 +18,7 @@ from promptlift.frames import (
     variants_table,
 )
 from promptlift.schema.benchmarks import Benchmark
+from support.side_by_side import experiment
 from support.synthetic_tables import TITLES, conversations
 from support.synthetic_versions import simulations, variants, versions
 
@@ -113,6 +114,8 @@ def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
     lifts.attrs["promptlift"] = {"table": "variants", "trace": [0.5, 0.71, 0.66, 0.93], **about}
     yield "variant_lift", lambda **more: plots.variant_lift(lifts, **more)
     yield "variant_confidence", lambda **more: plots.variant_confidence(lifts, **more)
+    live = experiment(("v2", *few), n)
+    yield "compare live", lambda **more: plots.compare(live, **more)
     found = searched(few, n)
     yield "search", lambda **more: plots.search(found, **more)
     for personas, scenarios in ((4, 3), (30, 40)):

@@ -19,7 +19,9 @@ from promptlift.plots.estimates import (
     points_axis,
 )
 from promptlift.plots.judge_versions import version_notes
+from promptlift.plots.live import draw_experiment
 from promptlift.schema.basis import may_tell
+from promptlift.schema.experiments import LiveExperiment
 from promptlift.words.sentences import observed
 
 if TYPE_CHECKING:
@@ -57,10 +59,14 @@ def compare(
     words, never colours: only the same items with each variant have a "winner", groups that were observed are "higher", "lower" or
     "unclear".
 
+    Of an experiment on real users (``lift.live``) it draws the difference of each version from the current one over time, with its
+    confidence sequence; grey where the units do not fall into the versions by their weights.
+
     Parameters
     ----------
     data
-        Any table, as for ``analysis.compare``, or its result (which then sets these arguments).
+        Any table, as for ``analysis.compare``, or its result (which then sets these arguments); or an experiment, which takes none of
+        them.
     by, pair, outcome, control, level, confidence_mode, repeats, kind
         As for ``analysis.compare``.
     labels
@@ -78,13 +84,17 @@ def compare(
     Returns
     -------
     Axes
-        The variant with the largest difference is on top. At most 20 are drawn, those with the most trials.
+        The variant with the largest difference is on top. At most 20 are drawn, those with the most trials. Of an experiment, x is
+        time in matplotlib days and y the difference in percentage points; at most 6 versions are drawn.
 
     Raises
     ------
     FrameError, ValueError
         Raised by ``analysis.compare``, or when there is no such ``value``.
     """
+    experiment = getattr(data, "state", data)
+    if isinstance(experiment, LiveExperiment):
+        return draw_experiment(ax, experiment, title=title, **style)
     options = {"pair": pair, "outcome": outcome, "control": control, "level": level, "labels": labels}
     options |= {"confidence_mode": confidence_mode, "repeats": repeats, "kind": kind}
     table = theme.result_of(data, "compare", by=by, **options)

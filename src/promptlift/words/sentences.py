@@ -24,7 +24,7 @@ from promptlift.words.figures import (
     signed_figures,
     size_figures,
 )
-from promptlift.words.names import name_in_title
+from promptlift.words.names import name_in_title, names_in_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,7 +172,8 @@ def side_by_side(
     compared = {name: ends for name, ends in others.items() if all(map(known, ends))}
     if not compared:
         return f"Too few units for a comparison with {current} yet: {counted(units, 'unit')}"
-    name, ends = max(compared.items(), key=lambda one: max(one[1][1], -one[1][2]))
+    most, ends = max(compared.items(), key=lambda one: max(one[1][1], -one[1][2]))
+    name, current = names_in_title((most, current))
     say = differs if leaves_out_zero(*ends[1:]) else alike
     return f"{say(name, current, ends)}{as_seen_by(basis)}; {counted(units, 'unit')}"
 
