@@ -19,11 +19,11 @@ import sys
 sys.path.insert(0, {str(TESTS)!r})
 from support.conversation_tables import browsable
 from promptlift import widgets
-browser = widgets.ConversationBrowser(browsable(60, analyser="lexicon"), labels="labels.csv")
+import pandas as pd
+labels = pd.DataFrame({{"conversation_id": ["c4"], "task_completed": [True], "sentiment": ["negative"]}})
+browser = widgets.ConversationBrowser(browsable(60, analyser="lexicon"), labels=labels)
 browser
 """
-LABELS = "conversation_id,task_completed,sentiment,labelled_at\nc4,true,negative,2026-03-02T08:00:00+00:00\n"
-
 
 PLOT = """
 from support.synthetic_tables import conversations
@@ -44,8 +44,6 @@ def without_scripts(chromium):
 
 def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
     """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
-    labels = lab.folder / "labels.csv"
-    labels.write_text(LABELS)
     notebook = lab.open([CODE, PLOT], name="saved.ipynb")
     notebook.run_all()
     notebook.page.locator(".plw-browser .plw-row").first.wait_for()
@@ -67,7 +65,6 @@ def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scr
         "Judged by a word list",
     ):
         assert part in words
-    assert labels.read_text() == LABELS
     take_picture(without_scripts, "fallback-saved")
     picture = without_scripts.locator(".jp-OutputArea-output img")
     assert picture.count() == 1

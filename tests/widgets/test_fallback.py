@@ -47,7 +47,7 @@ def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     code = (
         "import pandas as pd\nfrom promptlift import widgets\n"
         "df = pd.DataFrame({'conversation_id': ['a'], 'content': ['User: hello']})\n"
-        "browser = widgets.ConversationBrowser(df, labels='labels.csv')\nbrowser"
+        "browser = widgets.ConversationBrowser(df)\nbrowser"
     )
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     resources = {"metadata": {"path": str(tmp_path)}}
@@ -57,7 +57,6 @@ def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     client.execute()
     (output,) = book.cells[0].outputs
     assert "hello" in output["data"]["text/html"]
-    assert not (tmp_path / "labels.csv").exists()
     assert (VIEW in output["data"]) == allowed
     assert ("ConversationBrowser" in json.dumps(book.metadata.get("widgets", {}))) == allowed
 

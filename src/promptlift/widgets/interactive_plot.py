@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -70,7 +69,7 @@ class InteractivePlot(TreeWidget):
     ValueError
         When it is no such plot, was drawn from a result without the conversations, or has more than 5,000 marks.
     ConfigError
-        When labels cannot be read.
+        When labels cannot be used.
 
     Examples
     --------
@@ -191,9 +190,8 @@ class InteractivePlot(TreeWidget):
         if not isinstance(rows, pd.DataFrame):
             rows = collect(rows, names_of(rows))
         before = self._browser
-        # What a file or a workspace does not keep, the next browser takes over from the last.
-        kept = isinstance(self._labels, str | os.PathLike) or keeps_labels(self._labels)
-        labels = self._labels if kept or before is None else before.labels
+        # What no workspace keeps, the next browser takes over from the last.
+        labels = self._labels if before is None or keeps_labels(self._labels) else before.labels
         self._browser = ConversationBrowser(
             rows, labels=labels, label_sets=self._label_sets, blind=self._blind
         )

@@ -1,21 +1,19 @@
-"""What people say of conversations: kept after every change, by a workspace or in a file."""
+"""What people say of conversations: kept by a workspace after every change, or in memory."""
 
 from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from promptlift.atomic_write import atomic_write
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from promptlift.widgets.browser.plan import Plan
 
@@ -26,52 +24,36 @@ __all__ = [
     "answers_by_conversation",
     "checked_sets",
     "keeps_labels",
-    "read_labels",
-    "write_labels",
 ]
 
 COMPLETED: Final = "task_completed"
 _KEY: Final = "conversation_id"
 _FIRST: Final = (COMPLETED, "sentiment", "labelled_at")
 _RESERVED: Final = frozenset((_KEY, *_FIRST, "note", "learn"))
-_SUFFIXES: Final = (".csv", ".parquet")
-# A spreadsheet reads a cell that starts like this as a formula; an apostrophe before it makes it text.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 
 
 class Labels:
-    """Answers by conversation and question, all in words; in a file, when there is one, after every change.
+    """Answers by conversation and question, all in words, in memory.
 
     Parameters
     ----------
     given
-        Answers to start with: a table of labels, long or wide, or the path of a CSV or Parquet file, which need not exist
-        yet.
+        A table of labels to start with, long or wide.
     sets
-        Names of the label sets that people brought themselves. Others that a file has are kept.
-    clock
-        Returns the time of a label.
+        Names of the label sets that people brought themselves.
     """
 
-    def __init__(
-        self,
-        given: Any = None,
-        *,
-        sets: Sequence[str] = (),
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._clock, self._sets = clock, tuple(sets)
-        self.path: Path | None = None
-        self._seen: tuple[int, int] | None = None
+    def __init__(self, given: Any = None, *, sets: Sequence[str] = ()) -> None:
+        self._sets = tuple(sets)
         self._said: dict[str, dict[str, str]] = {}
         self._at: dict[str, Any] = {}
-        # What a file says of each conversation beside the answers, such as the chance of a draw.
-        self._rest = pd.DataFrame({_KEY: pd.Series([], dtype="str")})
         if isinstance(given, str | os.PathLike):
-            self.path = _checked(Path(given))
-            self._load()
-        elif given is not None:
-            self._take(given, only=(COMPLETED, "sentiment", "note", *self._sets))
+            raise ConfigError(
+                "labels is the workspace or a table of labels, not a file. Read the file with pandas, and write "
+                "browser.labels to it afterwards."
+            )
+        if given is not None:
+            self._take(given, (COMPLETED, "sentiment", "note", *self._sets))
 
     def __len__(self) -> int:
         return sum(map(self.is_labelled, self._said))
@@ -85,13 +67,7 @@ class Labels:
         return bool(self.of(conversation_id).keys() - {"note"})
 
     def record(self, conversation_id: str, question: str, answer: str | None) -> None:
-        """Record an answer and save it; None removes it.
-
-        Raises
-        ------
-        ConfigError
-            When it cannot be saved, or the file was overwritten with something else; it is still kept in memory.
-        """
+        """Record an answer; None removes it."""
         self._change(conversation_id, {question: answer or None})
 
     def clear(self, conversation_id: str) -> None:
@@ -99,36 +75,11 @@ class Labels:
         self._change(conversation_id, dict.fromkeys(self.of(conversation_id).keys() - {"note"}))
 
     def _change(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
-        problem = None
-        if self.path is not None and _state_of(self.path) not in (self._seen, None):
-            try:  # another notebook, or an earlier run of this cell
-                self._load()
-            except PromptliftError as error:
-                problem = error
         # The latest label is the last in the table.
         said = {**self._said.pop(conversation_id, {}), **changes}
         if left := {question: answer for question, answer in said.items() if answer}:
             self._said[conversation_id] = left
-        self._at[conversation_id] = self._clock()
-        if problem is not None:
-            raise problem
-        self._keep(conversation_id, changes)
-
-    def _keep(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
-        del conversation_id, changes
-        self.save()
-
-    def save(self) -> None:
-        """Retry saving the labels that could not be saved.
-
-        Raises
-        ------
-        PromptliftError
-            When it still cannot be saved.
-        """
-        if self.path is not None:
-            table = self.table().merge(self._rest, how="left", on=_KEY)
-            self._seen = _state_of(write_labels(table, self.path))
+        self._at[conversation_id] = datetime.now(UTC)
 
     def table(self) -> pd.DataFrame:
         """Return all labels, one row per conversation, in the order they were given.
@@ -157,42 +108,26 @@ class Labels:
         table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
         return table
 
-    def _load(self) -> None:
-        if self.path is None or (state := _state_of(self.path)) is None:
-            return
-        table = read_labels(self.path)
-        if "question" in table:
-            raise ConfigError(
-                f"{self.path.name} has one row per answer. Read it, and pass the table as labels."
-            )
-        try:
-            self._take(table)
-        except ConfigError as error:
-            raise ConfigError(f"{self.path.name}: {error}") from error
-        rest = table[table.columns.intersection([_KEY, "labeller", "chance", "draw_id"])]
-        self._rest, self._seen = rest.drop_duplicates(_KEY), state
-
-    def _take(self, table: Any, only: Collection[str] = ()) -> None:
-        """Take the answers of a table, long or wide; of a file all, so that nothing that somebody saved is lost."""
+    def _take(self, table: Any, only: Collection[str]) -> None:
+        """Take the answers of a table to some questions."""
         from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  only when labels are given
         from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415
 
         present = names_of(table)
-        if only and _KEY in present and "question" not in present:
+        if _KEY in present and "question" not in present:
             table = collect(table, [one for one in present if one in (_KEY, "labelled_at", *only)])
         records = label_records(table, labeller="")
         found: dict[str, dict[str, str]] = {str(one): {} for one in collect(table, [_KEY])[_KEY]}
-        times: dict[str, Any] = {}
         for row in records:
             one, question, answer = str(row[_KEY]), row["question"], row["value"]
             if question == "sentiment" and answer not in SENTIMENTS:
                 raise ConfigError(
                     f"sentiment contains {answer!r:.60}, which is not one of {', '.join(SENTIMENTS)}."
                 )
-            if not only or question in only:
+            if question in only:
                 found[one][question] = answer
-                times[one] = row.get("labelled_at") or times.get(one)
-        self._said, self._at = {one: said for one, said in found.items() if said}, times
+                self._at[one] = row.get("labelled_at") or self._at.get(one)
+        self._said = {one: said for one, said in found.items() if said}
 
 
 class KeptLabels(Labels):
@@ -223,7 +158,8 @@ class KeptLabels(Labels):
         # The newest are first.
         super().__init__(kept[kept[_KEY].isin(self._ids)][::-1], sets=sets)
 
-    def _keep(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
+    def _change(self, conversation_id: str, changes: Mapping[str, str | None]) -> None:
+        super()._change(conversation_id, changes)
         self._unsaved |= {(conversation_id, question): answer for question, answer in changes.items()}
         try:
             self.save()
@@ -314,92 +250,3 @@ def checked_sets(given: Mapping[Any, Any]) -> dict[str, tuple[str, ...]]:
                 f"The label set {name!r} needs a list of texts to choose from, such as ['yes', 'no']."
             )
     return {name: tuple(dict.fromkeys(values)) for name, values in given.items()}
-
-
-def _checked(path: Path) -> Path:
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"Labels are saved as .csv or .parquet, not as {path.name!r}.")
-    path = path.resolve()
-    if not path.parent.is_dir():
-        raise ConfigError(f"There is no folder {str(path.parent)!r} for the labels. Create it first.")
-    return path
-
-
-def _state_of(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_mtime_ns, found.st_size
-
-
-def read_labels(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read labels written by `write_labels`, or by hand.
-
-    Parameters
-    ----------
-    path
-        A ``.csv`` or ``.parquet`` file.
-
-    Raises
-    ------
-    ConfigError
-        When the file cannot be read.
-    """
-    file = _checked(Path(path))
-    try:
-        if file.suffix.lower() == ".parquet":
-            return pd.read_parquet(file)
-        frame = pd.read_csv(file, dtype="str", keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"The labels in {file.name} cannot be read: {error}") from error
-    for name in frame.columns.difference([*_FIRST]):
-        frame[name] = frame[name].str.removeprefix("'")
-    answers = frame.columns.difference([_KEY])
-    frame[answers] = frame[answers].where(frame[answers] != "")
-    return frame
-
-
-def write_labels(table: pd.DataFrame, path: str | os.PathLike[str]) -> Path:
-    """Write labels to a file, which is replaced in one step.
-
-    In CSV a text that a spreadsheet would read as a formula gets an apostrophe before it; `read_labels` removes it.
-
-    Parameters
-    ----------
-    table
-        Labels as returned by `Labels.table`.
-    path
-        A ``.csv`` or ``.parquet`` file.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    ConfigError
-        When the file cannot be written.
-    """
-    file = _checked(Path(path))
-    try:
-        if file.suffix.lower() == ".parquet":
-            atomic_write(file, table.to_parquet(index=False))
-        else:
-            atomic_write(file, _csv(table).encode("utf-8", "replace"))
-    except OSError as error:
-        raise ConfigError(f"The labels cannot be written to {file}: {error.strerror or error}.") from error
-    return file
-
-
-def _csv(table: pd.DataFrame) -> str:
-    texts = table.columns.difference([*_FIRST])
-    inert = {
-        name: table[name].map(
-            lambda one: f"'{one}" if isinstance(one, str) and one.startswith(_FORMULA) else one
-        )
-        for name in texts
-    }
-    when = table["labelled_at"].map(lambda one: one.isoformat(), na_action="ignore")
-    return table.assign(**inert, labelled_at=when).to_csv(index=False, lineterminator="\n")

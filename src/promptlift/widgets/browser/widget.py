@@ -22,7 +22,6 @@ from promptlift.widgets.browser.labels import (
     answers_by_conversation,
     checked_sets,
     keeps_labels,
-    write_labels,
 )
 from promptlift.widgets.browser.plan import BlindCatalogue, Plan, is_plan
 from promptlift.widgets.browser.search import LABELLED, Query, marked
@@ -31,9 +30,7 @@ from promptlift.widgets.tree_widget import TreeWidget, front_end, whole
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -92,8 +89,8 @@ class ConversationBrowser(TreeWidget):
         the column content; filters need the columns of the insights.
     labels
         Where to keep labels: the workspace (``lift``), which adds them to ``lift.labels()``, with the chance and the draw of
-        a plan, and reads the transcripts that a plan does not contain. Or a path (``.csv`` or ``.parquet``), to which every
-        label and note is saved immediately. Or a table of labels to start with.
+        a plan, and reads the transcripts that a plan does not contain. Or a table of labels to start with, such as the
+        `labels` of an earlier browser; new ones are then only in `labels`.
     label_sets
         Label sets of your own: names with the values to choose from, such as ``{"reason": ["refund", "bug", "other"]}``.
         Each becomes a column of `labels`.
@@ -113,11 +110,11 @@ class ConversationBrowser(TreeWidget):
     FrameError
         When the table has no conversation_id, or the labels lack a column.
     ConfigError
-        When labels cannot be read, or a label set has no usable name or values.
+        When labels cannot be used, or a label set has no usable name or values.
 
     Examples
     --------
-    >>> browser = ConversationBrowser(df, labels="labels.csv")  # doctest: +SKIP
+    >>> browser = ConversationBrowser(df.sample(200, random_state=1), blind=True)  # doctest: +SKIP
     >>> browser  # doctest: +SKIP
     >>> analysis.judge_agreement(browser.labels, df)  # doctest: +SKIP
     >>> ConversationBrowser(analysis.label_plan(df, by="prompt", n=100), labels=lift)  # doctest: +SKIP
@@ -174,21 +171,6 @@ class ConversationBrowser(TreeWidget):
             table["draw_id"] = table["conversation_id"].map(self._plan.draws).astype("str")
         return table
 
-    def export(self, path: str | os.PathLike[str]) -> Path:
-        """Write the labels to a ``.csv`` or ``.parquet`` file.
-
-        Parameters
-        ----------
-        path
-            The file; an existing one is replaced.
-
-        Raises
-        ------
-        ConfigError
-            When the file cannot be written.
-        """
-        return write_labels(self.labels, path)
-
     def save(self) -> None:
         """Save again what could not be saved when it was labelled, such as while the service was away.
 
@@ -197,7 +179,8 @@ class ConversationBrowser(TreeWidget):
         PromptliftError
             When it still cannot be saved.
         """
-        self._labels.save()
+        if isinstance(self._labels, KeptLabels):
+            self._labels.save()
 
     @property
     def left(self) -> int:
@@ -360,7 +343,7 @@ class ConversationBrowser(TreeWidget):
         choices = zlib.crc32(
             repr([one.choices() for one in self._catalogue.facets]).encode("utf-8", "replace")
         )
-        memory = f"{self._saved_in()} {self._catalogue.blind} {len(self._catalogue)} {choices}"
+        memory = f"{self._catalogue.blind} {len(self._catalogue)} {choices}"
         inside = nodes(
             h("div.plw-filters", part="_filters", form=True, memory=memory, fresh=self._fresh),
             self._notice,
@@ -521,9 +504,9 @@ class ConversationBrowser(TreeWidget):
         )
 
     def _progress(self) -> str:
-        """Return how many are labelled, where that is saved, and how wide the interval of a plan is by now."""
-        plan, name = self._plan, self._saved_in()
-        words = f"{self._answered():,}{f' of {len(plan.ids):,}' if plan else ''} labelled{name and f', saved in {name}'}"
+        """Return how many are labelled, and how wide the interval of a plan is by now."""
+        plan = self._plan
+        words = f"{self._answered():,}{f' of {len(plan.ids):,}' if plan else ''} labelled"
         if plan is None or plan.question != COMPLETED:
             return words
         answers = {
@@ -531,9 +514,6 @@ class ConversationBrowser(TreeWidget):
         }
         width = plan.progress(answers)
         return f"{words}{width and f': {width}'}"
-
-    def _saved_in(self) -> str:
-        return "" if self._labels.path is None else one_line(self._labels.path.name, 60)
 
     def _footnote(self) -> str:
         """Return the caveats under the verdicts: that a word list judged, and conversations that could not be judged."""
