@@ -25,6 +25,7 @@ def test_the_ending_that_fails_is_named_with_evidence():
         words = row["name"].split(" · ")
         assert all(any(word in text.lower() for word in words) for text in row["quotations"])
         assert row["difference_points_low"] > 0.0
+        assert row["p_holm"] < 0.001
         assert "(p below 0.001)" in sentence
         assert row["share_low"] < row["share"] < row["share_high"]
         assert row["turn"] == 4.0

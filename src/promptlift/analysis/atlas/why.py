@@ -132,10 +132,10 @@ def why(
     DataFrame
         One row per group, that with the most failures first: ``name``, ``n`` conversations, ``n_failed``, ``share`` of all
         failures with ``share_low`` and ``share_high`` (fractions, Wilson), ``difference_points`` by which it fails more often than
-        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``turn`` (median of the last turns that have a word
-        of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
+        others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the last turns that have
+        a word of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
         failures cannot be told, ``name``, ``n``, ``share`` of all conversations, ``turn`` and the quotations of unusual endings.
-        ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows, with its p-value by Holm.
+        ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def why(
         facts |= {"n_failed": int(failed.sum()), "task": task}
         facts["summary"] = _summary(table, facts)
     facts["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
-    return with_provenance(table.drop(columns="p_holm", errors="ignore"), conversations, "why", **facts)
+    return with_provenance(table, conversations, "why", **facts)
 
 
 def contrast(
