@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from promptlift.clustering.names import names, telling_terms
 from promptlift.clustering.vectors import Block, Space, proper_names, turns_of, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,8 +37,7 @@ class Texts(Protocol):
     def __getitem__(self, places: Any, /) -> Iterable[Any]: ...
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(NamedTuple):
     """Where conversations belong.
 
     Attributes
@@ -103,10 +102,19 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        documents = [read(turns_of(content)) for content in contents[drawn]]
+        documents: list[Document] = []
+
+        def texts() -> Iterator[str]:
+            for content in contents[drawn]:
+                turns = turns_of(content)
+                documents.append(read(turns))
+                yield from (turn["content"] for turn in turns)
+
+        proper = proper_names(texts())
         words, tools = (Block.of(document[place] for document in documents) for place in range(2))
         del documents
         space, usual = None, np.zeros((1, 1), np.float32)
+        points = np.zeros((len(drawn), 1), np.float32)
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
         some = n >= FEWEST and words.frequent(1.0).any()
         if some and (within is not None or has_topics(words, rng)):
@@ -115,26 +123,30 @@ class Grouping:
                 usual = _means(points, within[drawn])
                 points = unit(points - usual[within[drawn]])
             clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
-        proper = proper_names(turn["content"] for content in contents[drawn] for turn in turns_of(content))
         terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
         found = cls(clusters, names(terms), terms, proper, read, space, usual)
-        places = found.place(contents, within)
+        places = found.place(contents, within) if n > len(drawn) else found._at(points)
         places.labels[drawn] = clusters.labels
         return found, places
 
     def place(self, contents: Texts, within: NDArray[np.intp] | None = None) -> Places:
         """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
         n = len(contents)
-        labels, margins, closeness = np.full(n, -1), np.zeros(n), np.zeros(n)
-        if self.space is not None and self.clusters.count:
-            for start in range(0, n, _AT_ONCE):
-                part = slice(start, start + _AT_ONCE)
-                at = self.space.points([self._read(turns_of(content)) for content in contents[part]])
-                if within is not None:
-                    at = unit(at - self._usual[within[part]])
-                labels[part], margins[part] = self.clusters.nearest(at)
-                closeness[part] = (at * self.clusters.centres[labels[part]]).sum(axis=1)
-        return Places(labels, margins, closeness)
+        places = Places(np.full(n, -1), np.zeros(n), np.zeros(n))
+        for start in range(0, n if self.space is not None else 0, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            at = self.space.points([self._read(turns_of(content)) for content in contents[part]])
+            if within is not None:
+                at = unit(at - self._usual[within[part]])
+            for every, some in zip(places, self._at(at), strict=True):
+                every[part] = some
+        return places
+
+    def _at(self, points: Points) -> Places:
+        if not self.clusters.count:
+            return Places(np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)))
+        labels, margins = self.clusters.nearest(points)
+        return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
 
 
 def _means(points: Points, topics: NDArray[np.intp]) -> Points:
