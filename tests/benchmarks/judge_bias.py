@@ -17,21 +17,19 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import numpy as np
 import pandas as pd
 
 from benchmarks.tables import markdown
-from promptlift.stats import compare_paired, pairs_needed, wilson
-from promptlift.stats.agreement import kappa_interval
+from promptlift.stats import wilson
 from promptlift.stats.differences import score_interval
-from promptlift.stats.evidence import e_threshold
 from support.shared_data import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+
+    import numpy as np
 
 SETS = ("airline", "retail", "all")
-DRAWS = 2_000
 # Comparisons whose truth is known: set, control, variant.
 PAIRS = (
     ("tau2-airline", "gpt-4o", "claude-sonnet-4-5"),
@@ -85,15 +83,6 @@ class Judge:
         """Completion rate that the judge reports where the true one is ``rate``."""
         return rate * self.tpr + (1.0 - rate) * (1.0 - self.tnr)
 
-    def says_completed(self, truth: np.ndarray) -> np.ndarray:
-        """Chance that the judge calls each of these conversations completed."""
-        return np.where(truth, self.tpr, 1.0 - self.tnr)
-
-    def kappa(self) -> tuple[float, float, float]:
-        """Cohen's kappa with its 95 % interval."""
-        counts = [[self.true_pass, self.false_fail], [self.false_pass, self.true_fail]]
-        return kappa_interval(np.array(counts), 0.95)
-
 
 def verdicts(*, unchanged_only: bool = False) -> pd.DataFrame:
     """One row a recorded verdict: judge, domain, item, verdict, truth."""
@@ -123,36 +112,6 @@ def true_pairs(name: str, control: str, variant: str) -> tuple[np.ndarray, np.nd
     return wide[variant].to_numpy(bool), wide[control].to_numpy(bool)
 
 
-def pair_counts(one: np.ndarray, other: np.ndarray) -> tuple[int, int, int, int]:
-    counts = (one & other, one & ~other, ~one & other, ~one & ~other)
-    return tuple(int(part.sum()) for part in counts)  # type: ignore[return-value]
-
-
-def decision(counts: Sequence[int]) -> str:
-    """Say what ``analysis.compare`` says of one pair table, at moderate confidence."""
-    n11, n10, n01, n00 = counts
-    if n01 > n10:
-        return {"winner": "worse"}.get(decision((n11, n01, n10, n00)), "no winner")
-    result = compare_paired(*counts)
-    return "winner" if result.p < 0.05 and result.analysis.e_value >= e_threshold("moderate") else "no winner"
-
-
-def judged_discordance(judge: Judge, one: np.ndarray, other: np.ndarray) -> float:
-    """Share of pairs in which exactly one is called completed, when the judge errs on both independently."""
-    said, said_other = judge.says_completed(one), judge.says_completed(other)
-    return float((said * (1.0 - said_other) + said_other * (1.0 - said)).mean())
-
-
-def redraw(
-    judge: Judge, one: np.ndarray, other: np.ndarray, draws: int = DRAWS
-) -> list[tuple[int, int, int, int]]:
-    """Pair tables that the judge would have seen: real pairs, its errors drawn anew."""
-    rng = np.random.default_rng(20260101)
-    said = rng.random((draws, len(one))) < judge.says_completed(one)
-    said_other = rng.random((draws, len(other))) < judge.says_completed(other)
-    return [pair_counts(a, b) for a, b in zip(said, said_other, strict=True)]
-
-
 def accuracy_rows(table: pd.DataFrame) -> Iterator[list[str]]:
     for domain in SETS:
         part = table if domain == "all" else table[table["domain"] == domain]
@@ -165,45 +124,23 @@ def accuracy_rows(table: pd.DataFrame) -> Iterator[list[str]]:
                 _share(judge.correct, judge.n),
                 _share(judge.true_pass, judge.completed),
                 _share(judge.true_fail, judge.n - judge.completed),
-                "{:.2f} ({:.2f} to {:.2f})".format(*judge.kappa()),
                 f"{judge.attenuation:+.2f} ({low:+.2f} to {high:+.2f})",
             ]
 
 
-def lift_rows(table: pd.DataFrame, draws: int = DRAWS) -> Iterator[list[str]]:
+def lift_rows(table: pd.DataFrame) -> Iterator[list[str]]:
     """True lifts of real pairs, and what each judge would have made of them."""
     for name, control, variant in PAIRS:
         one, other = true_pairs(name, control, variant)
-        counts = pair_counts(one, other)
-        p1, p0 = float(one.mean()), float(other.mean())
-        n10, n01 = counts[1:3]
+        rates = float(other.mean()), float(one.mean())
         title = f"{name}: {control} → {variant} ({len(one)} pairs)"
-        yield _lift_row(title, "the truth", p1, p0, (n10 + n01) / len(one), decision(counts))
-        domain = name.removeprefix("tau2-")
-        for judge in judges(table[table["domain"] == domain]).values():
-            found = [decision(seen) for seen in redraw(judge, one, other, draws)]
-            shares = [
-                f"{label} {found.count(label) / len(found):.0%}"
-                for label in ("winner", "worse")
-                if found.count(label) / len(found) >= 0.005
-            ]
-            said = ", ".join(shares) or "never decided"
-            discordance = judged_discordance(judge, one, other)
-            yield _lift_row(title, judge.name, judge.reported(p1), judge.reported(p0), discordance, said)
+        yield _lift_row(title, "the truth", *rates)
+        for judge in judges(table[table["domain"] == name.removeprefix("tau2-")]).values():
+            yield _lift_row(title, judge.name, *map(judge.reported, rates))
 
 
-def _lift_row(title: str, judge: str, p1: float, p0: float, discordance: float, said: str) -> list[str]:
-    points = 100.0 * (p1 - p0)
-    needed = pairs_needed(abs(points), discordance=discordance, e_threshold=e_threshold("moderate"))
-    return [
-        title,
-        judge,
-        f"{p0:.1%} → {p1:.1%}",
-        f"{points:+.1f}",
-        f"{100 * (p1 / p0 - 1):+.1f} %",
-        "over 200,000" if needed is None else f"{needed:,}",
-        said,
-    ]
+def _lift_row(title: str, judge: str, p0: float, p1: float) -> list[str]:
+    return [title, judge, f"{p0:.1%} → {p1:.1%}", f"{100 * (p1 - p0):+.1f}", f"{100 * (p1 / p0 - 1):+.1f} %"]
 
 
 def _share(hits: int, n: int) -> str:
@@ -211,7 +148,7 @@ def _share(hits: int, n: int) -> str:
     return f"{100 * hits / n:.1f}% ({100 * float(low):.1f} to {100 * float(high):.1f})"
 
 
-def report(draws: int = DRAWS) -> Iterator[str]:
+def report() -> Iterator[str]:
     """All tables."""
     head = (
         "domain",
@@ -220,7 +157,6 @@ def report(draws: int = DRAWS) -> Iterator[str]:
         "accuracy, 95 %",
         "TPR",
         "TNR",
-        "kappa",
         "share of a true difference it reports",
     )
     yield "### Four judge prompts against the truth: tasks whose expected result was never corrected\n"
@@ -228,9 +164,8 @@ def report(draws: int = DRAWS) -> Iterator[str]:
     yield "\n### The same on all tasks\n"
     yield from markdown(head, accuracy_rows(verdicts()))
     yield "\n### What each judge would have reported of lifts whose truth is known\n"
-    yield f"Rates by formula; verdicts from {draws:,} draws of the judge's errors on the real pairs.\n"
-    head = ("comparison", "judge", "rates", "points", "lift", "pairs needed for 80 %", "verdict")
-    yield from markdown(head, lift_rows(verdicts(), draws))
+    head = ("comparison", "judge", "rates", "points", "lift")
+    yield from markdown(head, lift_rows(verdicts()))
 
 
 def main() -> None:

@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks.tables import markdown
 from promptlift.stats.differences import score_interval
-from promptlift.stats.intervals import mean_interval, wilson
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
 from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, estimate_of_pairs
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
@@ -73,7 +72,6 @@ class Row:
     raw_bias: float
     higher: float
     raw_higher: float
-    width: float
 
     @property
     def misses(self) -> bool:
@@ -83,7 +81,7 @@ class Row:
 
 def row_of(found: Sequence[Sequence[float]]) -> Row:
     """Average what each draw says, in the order of the fields of `Row`."""
-    return Row(*np.array(found, np.float64).reshape(-1, 7).mean(axis=0))
+    return Row(*np.array(found, np.float64).reshape(-1, 6).mean(axis=0))
 
 
 def group(rate: float, judge: Judge, n: int, judged: int, rng: np.random.Generator) -> LabelledGroup:
@@ -132,14 +130,12 @@ def one_rate(
     draws: int,
     seed: int = 1,
     draw: Callable[..., LabelledGroup] = group,
-    judged: int = JUDGED,
 ) -> Row:
-    """Correct one rate in many draws. The width is against Wilson's interval from as many labels alone."""
+    """Correct one rate in many draws."""
     rng = np.random.default_rng(seed)
-    low, high = wilson(round(rate * n), n)
     found = []
     for _ in range(draws):
-        sample = draw(rate, judge, n, judged, rng)
+        sample = draw(rate, judge, n, JUDGED, rng)
         estimate = estimate_of_group(sample)
         wide, narrow = (np.clip(estimate.interval(level), 0.0, 1.0) for level in (0.95, 0.90))
         found.append(
@@ -150,7 +146,6 @@ def one_rate(
                 sample.judged_rate - rate,
                 np.nan,
                 np.nan,
-                (wide[1] - wide[0]) / float(high - low),
             )
         )
     return row_of(found)
@@ -159,7 +154,6 @@ def one_rate(
 def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: int = 1) -> Row:
     """Correct one rate by Rogan and Gladen in many draws, which needs some of either outcome."""
     rng = np.random.default_rng(seed)
-    low, high = wilson(round(rate * n), n)
     found = []
     for _ in range(draws):
         sample = group(rate, judge, n, JUDGED, rng)
@@ -174,7 +168,6 @@ def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: i
                 sample.judged_rate - rate,
                 np.nan,
                 np.nan,
-                (wide.high - wide.low) / float(high - low),
             )
         )
     return row_of(found)
@@ -188,7 +181,6 @@ def two_rates(
     draws: int,
     seed: int = 1,
     kind: str = "independent",
-    judged: int = JUDGED,
 ) -> Row:
     """Correct a difference in many draws; ``rates`` and ``judges`` are of the control and of the variant."""
     rng = np.random.default_rng(seed)
@@ -196,11 +188,11 @@ def two_rates(
     found = []
     for _ in range(draws):
         if kind == "paired":
-            variant, control = paired(rates, judges, n, judged, rng)
+            variant, control = paired(rates, judges, n, JUDGED, rng)
         else:
             draw = by_verdict if kind == "by verdict" else group
             control, variant = (
-                draw(rate, judge, n, judged, rng) for rate, judge in zip(rates, judges, strict=True)
+                draw(rate, judge, n, JUDGED, rng) for rate, judge in zip(rates, judges, strict=True)
             )
         if kind == "pooled":
             wide, narrow = (pooled_difference(variant, control, level=level)[0] for level in (0.95, 0.90))
@@ -210,13 +202,8 @@ def two_rates(
         else:
             estimate = (estimate_of_pairs if kind == "paired" else estimate_of_difference)(variant, control)
             value, ends = estimate.value, [np.clip(estimate.interval(one), -1.0, 1.0) for one in (0.95, 0.90)]
-        counts = [(int(one.judged.sum() + one.unlabelled.sum()), judged) for one in (variant, control)]
+        counts = [(int(one.judged.sum() + one.unlabelled.sum()), JUDGED) for one in (variant, control)]
         raw_low, _ = score_interval(*counts[0], *counts[1])
-        low, high = score_interval(round(rates[1] * n), n, round(rates[0] * n), n)
-        if kind == "paired":
-            within = variant.labels - control.labels
-            # Where no pair differs, as where one does.
-            low, high = mean_interval(0.0, max(float(within.std(ddof=1)), n**-0.5), n)
         found.append(
             (
                 *(low_end <= truth <= high_end for low_end, high_end in ends),
@@ -224,7 +211,6 @@ def two_rates(
                 variant.judged_rate - control.judged_rate - truth,
                 ends[0][0] > 0.0,
                 float(raw_low) > 0.0,
-                (ends[0][1] - ends[0][0]) / float(high - low),
             )
         )
     return row_of(found)
@@ -250,28 +236,9 @@ def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
                 yield name, two_rates(rates, judges, n, draws=draws, kind=kind)
 
 
-def drawn_rows(draws: int) -> Iterator[tuple[str, Row]]:
-    """Differences in worlds that nobody chose: rates, judges and labels drawn at random, half of them with equal errors."""
-    rng = np.random.default_rng(14)
-    for world in range(40):
-        n = int(rng.choice((20, 30, 40, 50, 75, 100)))
-        rates = tuple(rng.uniform(0.25, 0.95, 2).round(2))
-        one, other = (Judge(*rng.uniform(0.6, 0.95, 2).round(2)) for _ in range(2))
-        judges = (one, one) if world % 2 else (one, other)
-        name = f"{n} | {rates[0]:g} → {rates[1]:g} | {judges[0]} → {judges[1]}"
-        yield name, two_rates(rates, judges, n, draws=draws, seed=100 + world)
-
-
-def worth_rows(draws: int) -> Iterator[tuple[str, Row]]:
-    for n in (50, 100, 400):
-        for judge in (Judge(0.95, 0.95), Judge(0.9, 0.9), FAIR, WEAK, USELESS):
-            yield f"{n} | 0.6 | {judge}", one_rate(0.6, judge, n, draws=draws, judged=4_000 + n)
-
-
 def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]:
     columns = (
         *head, "covers 95 %", "covers 90 %", "bias, points", "raw bias, points", "clearly higher", "raw says clearly higher",
-        "width to labels alone",
     )  # fmt: skip
     seen: dict[str, list[Row]] = {}
 
@@ -281,7 +248,7 @@ def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]
             verdicts = ["" if np.isnan(value) else f"{value:.1%}" for value in (row.higher, row.raw_higher)]
             bias = f"{100 * row.bias:+.1f}{' *' if row.misses else ''}"
             rates = [f"{row.at95:.1%}", f"{row.at90:.1%}", bias, f"{100 * row.raw_bias:+.1f}"]
-            yield [name, *rates, *verdicts, f"{row.width:.2f}"]
+            yield [name, *rates, *verdicts]
 
     yield from markdown(columns, cells())
     for n, found in seen.items():
@@ -312,12 +279,10 @@ def sections(draws: int) -> dict[str, tuple[str, Iterator[tuple[str, Row]], Sequ
             one,
         ),
         "rogan-gladen": ("One rate, Rogan-Gladen", rate_rows(draws, correct=one_rate_by_errors), one),
-        "worth": ("What labels and a judge of 4,000 conversations are worth", worth_rows(draws), one),
         **{
             kind.replace(" ", "-"): (f"Difference of two arms: {kind}", difference_rows(draws, kind), two)
             for kind in ("independent", "by verdict", "paired", "pooled")
         },
-        "drawn": ("Difference of two independent arms in worlds drawn at random", drawn_rows(draws), two),
     }
 
 

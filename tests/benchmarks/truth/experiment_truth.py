@@ -1,8 +1,7 @@
 """Whole experiments against a known truth: how often the winner is one, and whether its numbers hold.
 
 A logit model with persona and scenario effects says who completes; `promptlift.stats.Experiment` decides.
-Beside it, on the same conversations, two usual ways to decide: the highest mean, and a z-test that is looked
-at after every pass.
+The usual ways to decide stand beside it in `service_truth`.
 
     python tests/benchmarks/truth/experiment_truth.py --runs 2000
 """
@@ -22,8 +21,6 @@ from scipy.stats import binomtest
 
 from promptlift.stats import Experiment, wilson
 from promptlift.stats.budget import VERIFICATION_PASSES
-from promptlift.stats.differences import sign_test_p
-from promptlift.stats.multiplicity import holm
 from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import VERIFIED_WEIGHT
 
@@ -118,20 +115,12 @@ class Row:
     conversations: list = field(default_factory=list)  # until the decision
     verification: list = field(default_factory=list)  # conversations after it
     lift_error: list = field(default_factory=list)  # of winners, points
-    relative_error: list = field(default_factory=list)  # of winners, percent
     verified_error: list = field(default_factory=list)  # of winners, points
     expected_error: list = field(default_factory=list)  # of winners, points
     confidence: list = field(default_factory=list)  # of winners
     covered: int = 0
     relative_covered: int = 0
     verified_covered: int = 0  # of winners
-    variance_ratio: list = field(default_factory=list)
-    highest_mean_false: int = 0
-    highest_mean_right: int = 0
-    z_false: int = 0
-    z_right: int = 0
-    fixed_false: int = 0
-    fixed_right: int = 0
     budget: int = 0
 
     def take(self, world: World, run: Experiment) -> None:
@@ -149,78 +138,17 @@ class Row:
         self.relative_covered += (
             analysis.lift_low is None or analysis.lift_low <= true_lift <= analysis.lift_high
         )
-        self.variance_ratio.append(variance_ratio(analysis))
+        self.budget = verdict.progress.conversations_max - 2 * CELLS * run.verification_passes
         if verdict.winner is not None:
             better = true_points > 0
             self.winners += 1
             self.false_winners += not better
             self.right_winners += better and world.rates[verdict.winner] == world.rates[1:].max()
             self.lift_error.append(analysis.lift_points - true_points)
-            self.relative_error.append(analysis.lift - true_lift)
             self.verified_error.append(verified.lift_points - true_points)
             self.verified_covered += verified.lift_points_low <= true_points <= verified.lift_points_high
             self.expected_error.append(analysis.lift_points_expected - true_points)
             self.confidence.append(analysis.confidence)
-
-    def take_usual_ways(self, world: World, run: Experiment) -> None:
-        """Decide on the same conversations as others do, with the money that the decision had."""
-        arms = len(world.rates)
-        self.budget = run.verdict().progress.conversations_max - 2 * CELLS * run.verification_passes
-        spent = max(self.conversations[-1] // (CELLS * arms), 1)
-        most = max(self.budget // (CELLS * arms), 1)
-        best = world.rates[1:].max()
-        picked = highest_mean(world.completed[:spent])
-        if picked:
-            self.highest_mean_false += world.rates[picked] <= world.rates[0]
-            self.highest_mean_right += world.rates[picked] == best > world.rates[0]
-        picked = z_test_with_peeking(world.completed[:most])
-        if picked:
-            self.z_false += world.rates[picked] <= world.rates[0]
-            self.z_right += world.rates[picked] == best > world.rates[0]
-        picked = fixed_size_with_holm(world.completed[:most])
-        if picked:
-            self.fixed_false += world.rates[picked] <= world.rates[0]
-            self.fixed_right += world.rates[picked] == best > world.rates[0]
-
-
-def variance_ratio(analysis) -> float:
-    """Variance of the difference without pairing over that with pairing."""
-    n = analysis.n + 2
-    m1, m0 = (analysis.n11 + analysis.n10 + 1) / n, (analysis.n11 + analysis.n01 + 1) / n
-    both = (analysis.n11 + 0.5) / n - m1 * m0
-    apart = m1 * (1 - m1) + m0 * (1 - m0)
-    return apart / (apart - 2 * both)
-
-
-def highest_mean(completed: np.ndarray) -> int | None:
-    """The arm with the highest mean; ``None`` when that is the original."""
-    means = completed.mean(axis=(0, 1))
-    return int(means.argmax()) or None
-
-
-def z_test_with_peeking(completed: np.ndarray) -> int | None:
-    """After every pass a pooled two-sample z-test at 5 % (two-sided) of the best variant."""
-    done = completed.sum(axis=1).cumsum(axis=0)
-    n = CELLS * np.arange(1, len(completed) + 1)
-    best = done[:, 1:].argmax(axis=1) + 1
-    x1, x0 = done[np.arange(len(done)), best], done[:, 0]
-    pooled = (x1 + x0) / (2 * n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (x1 - x0) / n / np.sqrt(pooled * (1 - pooled) * 2 / n)
-    crossed = np.flatnonzero(z > 1.959964)
-    return int(best[crossed[0]]) if len(crossed) else None
-
-
-def fixed_size_with_holm(completed: np.ndarray) -> int | None:
-    """All variants to the size that the whole budget allows: exact one-sided McNemar at 5 %, Holm."""
-    variants = completed[:, :, 1:]
-    wins = (variants & ~completed[:, :, :1]).sum(axis=(0, 1))
-    losses = (~variants & completed[:, :, :1]).sum(axis=(0, 1))
-    p = [
-        sign_test_p(int(lost), int(won), alternative="worse") for won, lost in zip(wins, losses, strict=True)
-    ]
-    significant = holm(p) < 0.05
-    return int(np.where(significant, wins - losses, -1).argmax()) + 1 if significant.any() else None
 
 
 def play(run: Experiment, world: World) -> None:
@@ -252,7 +180,6 @@ def simulate(
             run = Experiment(variants, mode, row.confidence_mode, PERSONAS, SCENARIOS, seed=number)
             play(run, world)
             row.take(world, run)
-            row.take_usual_ways(world, run)
     return rows
 
 
@@ -308,9 +235,8 @@ def bias_of_expected(row: Row) -> Bias:
 def table(rows: list[Row]) -> str:
     """Rows as Markdown."""
     head = (
-        "truth | variants | mode | confidence | false winner % | right winner % | highest mean false/right % | "
-        "z with peeking false/right % | whole budget, Holm false/right % | conversations mean (p90) | of budget % | verification, mean | "
-        "winners' lift error, % | in points | verified, points | expected, points | coverage 90 %, points | percent | mean confidence of winners | truly better"
+        "truth | variants | mode | confidence | false winner % | right winner % | conversations | of budget % | verification | "
+        "expected, points | coverage 90 % | mean confidence of winners | truly better"
     )
     lines = [f"| {head} |", "|" + " --- |" * (head.count("|") + 1)]
     for row in rows:
@@ -323,64 +249,15 @@ def table(rows: list[Row]) -> str:
             row.confidence_mode,
             shown(100 * row.false_winners / row.runs),
             shown(100 * row.right_winners / row.runs),
-            f"{100 * row.highest_mean_false / row.runs:.0f} / {100 * row.highest_mean_right / row.runs:.0f}",
-            f"{100 * row.z_false / row.runs:.0f} / {100 * row.z_right / row.runs:.0f}",
-            f"{100 * row.fixed_false / row.runs:.1f} / {100 * row.fixed_right / row.runs:.1f}",
-            f"{mean(row.conversations):.0f} ({np.quantile(row.conversations, 0.9):.0f})",
+            shown(mean(row.conversations), 0),
             shown(100 * mean(row.conversations) / row.budget, 0),
             shown(mean(row.verification), 0),
-            shown(mean(row.relative_error)),
-            shown(mean(row.lift_error)),
-            shown(mean(row.verified_error)),
             shown(mean(row.expected_error)),
             shown(100 * row.covered / row.runs),
-            shown(100 * row.relative_covered / row.runs),
             shown(mean(row.confidence), 3),
             shown(better, 3),
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def summary(rows: list[Row]) -> str:
-    """Figures over several rows: calibration of confidence, expected lift, variance ratio."""
-    lines = [
-        "| mode | confidence | prior | winners | mean confidence | truly better | expected lift error, points | measured |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for mode in MODES:
-        for confidence_mode in CONFIDENCE_MODES:
-            mine = [row for row in rows if row.mode == mode and row.confidence_mode == confidence_mode]
-            for name, weights in (
-                ("half A/A, half +5 / +10 / +20", {0.0: 3.0, 0.05: 1.0, 0.10: 1.0, 0.20: 1.0}),
-                ("drawn, SD 10 points", {"drawn": 1.0}),
-            ):
-                parts = [(weights[row.truth] / row.runs, row) for row in mine if row.truth in weights]
-                won = sum(weight * row.winners for weight, row in parts)
-                if not won:
-                    continue
-                figures = [
-                    sum(weight * sum(values(row)) for weight, row in parts) / won
-                    for values in (
-                        lambda row: row.confidence,
-                        lambda row: [row.winners - row.false_winners],
-                        lambda row: row.expected_error,
-                        lambda row: row.lift_error,
-                    )
-                ]
-                count = sum(row.winners for _, row in parts)
-                lines.append(
-                    f"| {mode} | {confidence_mode} | {name} | {count} | {figures[0]:.3f} | {figures[1]:.3f} | "
-                    f"{figures[2]:+.2f} | {figures[3]:+.2f} |"
-                )
-    ratios = [mean(row.variance_ratio) for row in rows]
-    lines += [
-        "",
-        (
-            f"Variance without pairing over with pairing: mean {mean(ratios):.3f}, by row {min(ratios):.3f} to "
-            f"{max(ratios):.3f}."
-        ),
-    ]
     return "\n".join(lines)
 
 
@@ -437,43 +314,6 @@ def operating_characteristics(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def found_by_fixed_size(
-    variants: int, truth: float, *, runs: int, passes: int = 30, seed: int = 0
-) -> np.ndarray:
-    """Share of runs in which a test of fixed size finds the best variant, by the number of passes."""
-    rng = np.random.default_rng((seed, variants, 3))
-    found = np.zeros(passes + 1)
-    for _ in range(runs):
-        world = draw_world(rng, variants, truth, passes)
-        for size in range(1, passes + 1):
-            picked = fixed_size_with_holm(world.completed[:size])
-            found[size] += bool(picked) and world.rates[picked] == world.rates[1:].max()
-    return np.maximum.accumulate(found) / runs
-
-
-def cost_of_finding_as_often(rows: list[Row], truth: float, *, runs: int, seed: int) -> str:
-    """What a test of fixed size would have to spend to find an effect as often as each mode does."""
-    lines = [
-        f"| mode | confidence | variants | found at +{100 * truth:.0f} % | conversations | a test of fixed size (Holm) needs | share |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    mine = [row for row in rows if row.truth == truth]
-    curves = {
-        variants: found_by_fixed_size(variants, truth, runs=runs, seed=seed)
-        for variants in sorted({row.variants for row in mine})
-    }
-    for row in mine:
-        curve = curves[row.variants]
-        found = row.right_winners / row.runs
-        passes = np.interp(found, curve, np.arange(len(curve)))
-        needed = passes * CELLS * (row.variants + 1)
-        lines.append(
-            f"| {row.mode} | {row.confidence_mode} | {row.variants} | {100 * found:.1f} | {mean(row.conversations):.0f} | "
-            f"{needed:.0f} | {mean(row.conversations) / needed:.2f} |"
-        )
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -496,9 +336,6 @@ def main() -> None:
             print(f"{done} of {len(jobs)} kinds of optimizations", file=sys.stderr, flush=True)
     print(f"{options.runs} optimizations a row, seed {options.seed}.\n")
     print(operating_characteristics(rows), "\n")
-    print(summary(rows), "\n")
-    if 0.10 in {row.truth for row in rows}:
-        print(cost_of_finding_as_often(rows, 0.10, runs=min(options.runs, 1000), seed=options.seed), "\n")
     print(table(rows))
 
 

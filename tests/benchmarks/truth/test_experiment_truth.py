@@ -45,15 +45,6 @@ def test_identical_prompts_rarely_have_a_winner(identical):
             assert at_most(row.false_winners, row.runs, FALSE_WINNERS[row.confidence_mode]), row
 
 
-def test_the_usual_ways_name_one_on_the_same_conversations(identical):
-    for rows in identical.values():
-        for row in rows:
-            assert row.highest_mean_false / row.runs > 0.5
-    moderate = [row for rows in identical.values() for row in rows if row.confidence_mode == "moderate"]
-    ours, peeking = sum(row.false_winners for row in moderate), sum(row.z_false for row in moderate)
-    assert peeking > 2 * ours
-
-
 @pytest.mark.slow
 def test_the_interval_covers_the_truth(identical, different, drawn):
     for rows in (*identical.values(), *different.values(), *drawn.values()):
