@@ -130,6 +130,7 @@ def test_words_that_judged_are_named():
     assert all("of what a word list can see" in sentence for sentence in said["sentences"])
 
 
+@pytest.mark.slow
 def test_changes_say_new_vanished_grown_and_shrunk():
     rng = np.random.default_rng(0)
     weeks = {"refund": (60, 0), "delivery": (0, 60), "password": (70, 20), "subscription": (20, 70)}
@@ -195,6 +196,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_texts_cost_only_themselves():
     table = topical("English", 80)
     texts = [*HOSTILE.values()]

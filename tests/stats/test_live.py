@@ -19,6 +19,7 @@ from promptlift.stats.live import (
 from support.live import looks, ramp, side_by_side, single_visits
 
 
+@pytest.mark.slow
 def test_users_who_come_back_are_one_unit_each_and_equal_texts_are_not_called_different():
     rng = np.random.default_rng(1)
     arm = looks(rng, 200, 0.7)

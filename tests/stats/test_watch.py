@@ -10,6 +10,7 @@ from promptlift.stats.watch import watch
 from support.live import alarm_night, nights
 
 
+@pytest.mark.slow
 def test_prompts_at_their_line_stay_quiet_for_90_nights():
     rng = np.random.default_rng(1)
     alarms = sum(alarm_night(nights(rng, [0.8] * 90), 0.8) is not None for _ in range(100))
