@@ -103,10 +103,10 @@ def test_list_prompts(wire, client, root):
         assert differences(item, PROMPT_LISTED) == []
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     assert same(client.prompts.list(), body)
-    tagged = wire.get(f"{root}?tags=t0&limit=1&offset=1&status=active")
+    tagged = wire.get(f"{root}?tags=t0,none&limit=1&offset=1&status=active")
     assert [item["id"] for item in tagged["data"]] == [ids[0]]
     assert tagged["pagination"] == {"total": 2, "limit": 1, "offset": 1}
-    assert same(client.prompts.list(tags=["t0"], limit=1, offset=1, status="active"), tagged)
+    assert same(client.prompts.list(tags=["t0", "none"], limit=1, offset=1, status="active"), tagged)
 
 
 @covers(*both("GET", ""))

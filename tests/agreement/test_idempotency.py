@@ -16,20 +16,6 @@ def body(wire, prompt_id, **fields):
     return {wire.scheme.link: prompt_id, "content": "User: hi", "idempotencyKey": "k", **fields}
 
 
-def test_the_same_key_gives_the_same_conversation(wire):
-    prompt_id = wire.add_prompt()
-    first = wire.ask("POST", "/conversations", body(wire, prompt_id))
-    # Whatever else is in the second request, the existing conversation is the answer.
-    second = wire.ask(
-        "POST", "/conversations", body(wire, prompt_id, content="User: other", status="abandoned")
-    )
-    assert (first.status, second.status) == (201, 200)
-    assert first.body == second.body
-    assert wire.get("/conversations")["pagination"]["total"] == 1
-    assert wire.get("/usage")["conversations"]["used"] == 1
-    assert wire.get(f"/conversations/{first.body['id']}")["content"] == "User: hi"
-
-
 def test_another_key_or_none_gives_another_conversation(wire):
     prompt_id = wire.add_prompt()
     ids = {

@@ -81,30 +81,3 @@ def test_a_changed_text_is_told_and_another_change_is_not(wire, database):
             },
         )
     ]
-
-
-def test_a_deleted_prompt_is_told_once(wire, database):
-    prompt_id = wire.add_prompt()
-    path = f"/{wire.scheme.segment}/{prompt_id}"
-    assert wire.ask("DELETE", path).status == 200
-    assert wire.ask("DELETE", path).status == 404
-    assert wire.ask("PATCH", path, {"content": "x"}).status == 404
-    ((kind, subject, data),) = outbox(database, wire)
-    assert (kind, subject, set(data), data["promptId"]) == (
-        "prompt.deleted",
-        prompt_id,
-        {"promptId", "deletedAt"},
-        prompt_id,
-    )
-
-
-def test_what_is_refused_is_not_told(wire, database):
-    prompt_id = wire.add_prompt()
-    for body in (
-        {},
-        {wire.scheme.link: prompt_id, "content": "x"},
-        {wire.scheme.link: "none", "content": "User: x"},
-    ):
-        assert wire.ask("POST", "/conversations", body).status in (400, 404)
-    assert wire.ask("PATCH", f"/{wire.scheme.segment}/{prompt_id}", {"content": ""}).status == 400
-    assert outbox(database, wire) == []

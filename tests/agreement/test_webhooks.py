@@ -101,6 +101,7 @@ def test_deliveries_and_events(wire, client):
     assert [one["id"] for one in listed_events["data"]] == [one["eventId"] for one in listed["data"]]
     for one in listed_events["data"]:
         assert differences(one, EVENT) == []
+        assert set(one["data"]) == {"promptId", "deletedAt"}
     assert same(client.events.list(), listed_events)
     assert wire.get("/events?type=prompt.updated")["data"] == []
     assert wire.get("/events?type=prompt.deleted&limit=1&offset=1")["data"] == listed_events["data"][1:2]

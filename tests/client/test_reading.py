@@ -91,20 +91,6 @@ def test_insights_cost_one_request_each_and_none_where_there_are_none(service):
     assert all(row["insights"]["summary"] == f"summary of {row['id']}" for row in judged)
 
 
-def test_a_service_that_refuses_unknown_parameters_is_asked_without_them(service):
-    service.fill(10)
-
-    def refuse(_method, path, _count):
-        if "includeInsights" in service.seen[-1][2] and path == "/conversations":
-            return lambda handler: service.error(handler, 400, "VALIDATION_ERROR", "Unknown parameter")
-        return None
-
-    service.fault = refuse
-    with open_client(service) as client:
-        got = read(client, insights=True)
-    assert all(row["insights"] for row in got.rows)
-
-
 def test_a_conversation_that_is_deleted_meanwhile_is_dropped_and_counted(service):
     service.fill(40)
     gone = service.rows[7]["id"], service.rows[23]["id"]

@@ -49,23 +49,6 @@ def public_parts(path: Path) -> list[tuple[str, Documented]]:
     return found
 
 
-def test_every_public_name_is_documented():
-    """Every module and every public function, class and method has a docstring whose first line is a sentence."""
-    silent = [
-        shown(path)
-        for path in modules()
-        if not re.match(r"\S[^\n]*[.:]", (ast.get_docstring(tree_of(path)) or "").strip())
-    ]
-    silent += [
-        f"{shown(path)}: {name}"
-        for path in modules()
-        for name, node in public_parts(path)
-        if not re.search(r"[.:?!]$", (ast.get_docstring(node) or "").strip().partition("\n")[0])
-        and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
-    ]
-    assert not silent
-
-
 def exported(path: Path) -> set[str] | None:
     """Names in ``__all__`` of a module; ``None`` when it has none."""
     for node in tree_of(path).body:

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 
 import pytest
 
 from support.source_tree import PACKAGE, ROOT, modules, shown, tracked_files
 
-ROOT_NAMES = {
-    *(
-        ".ci",
-        ".gitignore",
-        "CHANGELOG.md",
-        "LICENSE",
-        "README.md",
-        "notebooks",
-        "pyproject.toml",
-        "src",
-        "tests",
-    )
-}
 TEXT = {
     *("", ".py", ".md", ".toml", ".cfg", ".ipynb", ".html", ".css", ".json", ".jsonl", ".csv", ".txt", ".j2")
 }
@@ -50,24 +36,6 @@ def test_no_file_marks_work_as_undone_or_knows_a_machine():
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 found += [f"{shown(path)}:{number}: {line[:80]}" for mark in marks if mark.search(line)]
     assert not found
-
-
-@pytest.mark.slow
-def test_the_top_of_the_project_has_only_known_names():
-    """A new file at the top needs a reason, and a place in this list."""
-    found = {path.relative_to(ROOT).parts[0] for path in tracked_files()}
-    assert not found - ROOT_NAMES
-
-
-def test_a_class_of_the_api_shares_its_name_with_no_other_and_with_none_of_the_statistics():
-    """One meaning a name: ``schema`` and ``stats`` are the ground that everything stands on."""
-    rooms = [path for path in modules() if path.relative_to(PACKAGE).parts[0] in ("schema", "stats")]
-    names = Counter(
-        name
-        for path in rooms
-        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    )
-    assert not [name for name, count in names.items() if count > 1]
 
 
 def test_the_version_stands_in_one_place():

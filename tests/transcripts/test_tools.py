@@ -6,8 +6,6 @@ import pytest
 
 from promptlift import transcripts
 
-HELLO = [("user", "Hi"), ("assistant", "Hello")]
-
 
 def test_the_export_of_claude_keeps_title_times_and_attached_text(written, said):
     at = "2026-01-05T10:00:00.000000Z"
