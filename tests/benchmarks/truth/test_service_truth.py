@@ -120,32 +120,12 @@ def flip(document, simulations):
     simulations[0]["taskCompleted"] = not simulations[0]["taskCompleted"]
 
 
-def lose(document, simulations):
-    simulations[4]["status"] = "dropped"
-
-
 def forget(document, simulations):
     simulations.pop()
 
 
-def take_over(document, simulations):
-    simulations[0]["persona"]["name"] = "Somebody else"
-
-
-def repeat(document, simulations):
-    cell = max(one["cell"] for one in simulations)
-    for one in simulations:
-        if one["cell"] == cell:
-            one["scenario"] = simulations[0]["scenario"]
-            one["persona"] = simulations[0]["persona"]
-
-
 def boast(document, simulations):
     document["results"]["lift"] += 1.0
-
-
-def be_sure(document, simulations):
-    document["results"]["confidence"] = 0.999
 
 
 def move_a_pair(document, simulations):
@@ -155,7 +135,7 @@ def move_a_pair(document, simulations):
 
 @pytest.mark.parametrize(
     "spoil",
-    [flip, lose, forget, take_over, repeat, boast, be_sure, move_a_pair],
+    [flip, forget, boast, move_a_pair],
     ids=lambda one: one.__name__,
 )
 def test_what_is_not_true_is_noticed(seen, spoil):
@@ -191,7 +171,7 @@ def test_bounds_hold_and_are_broken_by_what_breaks_them(rows):
     for record in shifted:
         record["results"]["liftPointsLow"] = 60.0
         record["results"]["liftPointsHigh"] = 70.0
-    assert any("intervals in points" in name for name in broken(shifted))
+    assert any("intervals cover" in name for name in broken(shifted))
     wrong = copy.deepcopy(rows)
     wrong[0]["problems"] = ["an outcome that is not true"]
     assert any("every outcome" in name for name in broken(wrong))

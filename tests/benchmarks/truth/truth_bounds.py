@@ -59,19 +59,16 @@ def bounds(rows: Sequence[Row]) -> list[Bound]:
 
 def _coverage(rows: Sequence[Row]) -> list[Bound]:
     """Each row's intervals; told by the row that is covered least."""
-    found = []
-    for what, covers in (("points", Finished.covers_points), ("percent", Finished.covers_percent)):
-        counts = [(sum(covers.fget(one) for one in row.runs), row) for row in rows]
-        count, worst = min(counts, key=lambda one: one[0] / len(one[1].runs))
-        found.append(
-            Bound(
-                f"intervals in {what} cover at least 86 %, every row",
-                f"least {count} of {len(worst.runs)} ({worst.name}), together "
-                f"{sum(one for one, _ in counts)} of {sum(len(row.runs) for row in rows)}",
-                all(at_least(one, len(row.runs), 0.86) for one, row in counts),
-            )
+    counts = [(sum(one.covers_points for one in row.runs), row) for row in rows]
+    count, worst = min(counts, key=lambda one: one[0] / len(one[1].runs))
+    return [
+        Bound(
+            "intervals cover at least 86 %, every row",
+            f"least {count} of {len(worst.runs)} ({worst.name}), together "
+            f"{sum(one for one, _ in counts)} of {sum(len(row.runs) for row in rows)}",
+            all(at_least(one, len(row.runs), 0.86) for one, row in counts),
         )
-    return found
+    ]
 
 
 def _power(rows: Sequence[Row]) -> list[Bound]:
@@ -118,7 +115,7 @@ def _expected(rows: Sequence[Row]) -> list[Bound]:
     """The expected lift of winners at each size of effect, and not only on average."""
     found = []
     for row in rows:
-        errors = row.errors("liftPointsExpected")
+        errors = row.errors()
         if not row.effect or not errors:
             continue
         spread = float(np.std(errors, ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else math.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -81,19 +80,8 @@ class Finished:
         return 100 * (self.rate(self.record["finalist"]) - self.rate(0))
 
     @property
-    def true_lift(self) -> float:
-        """Of the finalist, in percent."""
-        return 100 * (self.rate(self.record["finalist"]) / self.rate(0) - 1)
-
-    @property
     def covers_points(self) -> bool:
         return self.results["liftPointsLow"] <= self.true_points <= self.results["liftPointsHigh"]
-
-    @property
-    def covers_percent(self) -> bool:
-        # Where the interval of the ratio is not bounded it excludes nothing.
-        low, high = self.results["liftLow"], self.results["liftHigh"]
-        return low is None or high is None or low <= self.true_lift <= high
 
 
 @dataclass(frozen=True)
@@ -148,11 +136,9 @@ class Row:
     def shares_of_budget(self) -> list[float]:
         return [one.conversations / one.budget for one in self.runs]
 
-    def errors(self, name: str) -> list[float]:
-        """What winners say less what is true."""
-        return [
-            one.results[name] - (one.true_lift if name == "lift" else one.true_points) for one in self.winners
-        ]
+    def errors(self) -> list[float]:
+        """What the expected lift of winners says less what is true, in points."""
+        return [one.results["liftPointsExpected"] - one.true_points for one in self.winners]
 
 
 def rows_of(records: Iterable[dict]) -> list[Row]:
@@ -180,26 +166,17 @@ def table(rows: Sequence[Row]) -> str:
         "highest mean false / right %",
         "z with peeking false / right %",
         "conversations",
-        "winners' lift error, %",
-        "in points",
-        "verified, points",
-        "expected, points",
-        "coverage of the 90 % interval, points / percent",
-        "mean confidence of winners",
-        "truly better",
+        "expected lift of winners is off by, points",
+        "coverage of the 90 % interval",
     )
     lines = []
     for row in rows:
-        n, won = len(row.runs), len(row.winners)
+        n = len(row.runs)
 
         def both(way: str, row: Row = row, n: int = n) -> str:
             false, right = row.usual[way]
             return f"{100 * false / n:.0f} / {100 * right / n:.0f}"
 
-        covered = [
-            mean([one.covers_points for one in row.runs]),
-            mean([one.covers_percent for one in row.runs]),
-        ]
         lines.append(
             (
                 row.name,
@@ -209,13 +186,8 @@ def table(rows: Sequence[Row]) -> str:
                 both("highest mean"),
                 both("z"),
                 shown(row.conversations, 0),
-                shown(mean(row.errors("lift"))),
-                shown(mean(row.errors("liftPoints"))),
-                shown(mean(row.errors("liftPointsVerified"))),
-                shown(mean(row.errors("liftPointsExpected"))),
-                f"{100 * covered[0]:.0f} / {100 * covered[1]:.0f}",
-                shown(mean([one.results["confidence"] for one in row.winners]), 3),
-                shown((won - row.false) / won if won else math.nan, 3),
+                shown(mean(row.errors())),
+                f"{100 * mean([one.covers_points for one in row.runs]):.0f}",
             )
         )
     return "\n".join(markdown(head, lines))
