@@ -143,7 +143,7 @@ def test_changes_say_new_vanished_grown_and_shrunk():
             dates += list(pd.Timestamp(start, tz="UTC") + pd.to_timedelta(rng.uniform(0.1, 6.9, n), unit="D"))
             truth += [topic] * n
     found = analysis.atlas(table_of(contents, created_at=dates))
-    change = found.changes(periods=(("2026-01-01", "2026-01-08"), ("2026-01-08", "2026-01-15")))
+    change = found.changes(periods=WEEKS)
     topic = pd.Series(truth).groupby(found.assignments["cluster"]).agg(lambda some: some.mode()[0])
     seen = {(topic[row["cluster"]], row["change"]) for row in change.to_dict("records")} - {
         (one, "unclear") for one in weeks
@@ -156,7 +156,16 @@ def test_changes_say_new_vanished_grown_and_shrunk():
     }
     assert set(change["name"]) == set(found.table["name"])
     assert (change["p_holm"] >= change["p"]).all()
-    assert {"new", "grown"} <= set(found.changes(window="7D")["change"])
+    by_window = found.changes(window="7D")
+    assert {"new", "grown"} <= set(by_window["change"])
+    assert "new_versions" not in by_window
+    n, clear = len(by_window), by_window["change"].ne("unclear").sum()
+    assert by_window.attrs["promptlift"]["summary"].startswith(f"{clear} of {n} topics changed clearly: ")
+    went_live = ["2026-01-03", "2026-01-09", "2026-01-15", "2025-12-31"]
+    versions = pd.DataFrame({"number": [1, 3, 4, 2], "created_at": pd.to_datetime(went_live, utc=True)})
+    marked = found.changes(periods=WEEKS, versions=versions)
+    assert marked["new_versions"].tolist() == [[3]] * len(marked)
+    assert marked.attrs["promptlift"]["summary"].endswith(" Version 3 went live on 2026-01-09.")
 
 
 @pytest.mark.slow
@@ -179,6 +188,30 @@ def test_more_than_the_sample_are_placed(monkeypatch):
     found = analysis.atlas(table)
     assert found.table["n"].sum() == 400
     assert agreement(table["truth"], found.assignments["cluster"].fillna(0))[1] >= 0.9
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
+def test_an_engine_gives_the_topics_of_pandas_and_keeps_few_texts(engines, engine, monkeypatch):
+    from promptlift.analysis.atlas import topics
+    from promptlift.clustering import grouping
+
+    table = topical("English", 200).assign(task_completed=True, basis="outcome", cost=np.arange(200.0))
+    table["conversation_id"] = pd.Series([f"c{17 * at % 200:03d}" for at in range(200)], dtype="str")
+    given = engines.table(table, engine)
+    ordered = table.sort_values("conversation_id", ignore_index=True)
+    expected, found = analysis.atlas(ordered), analysis.atlas(given)
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    pd.testing.assert_frame_equal(found.assignments, expected.assignments)
+    assert "content" not in found.conversations
+    name = found.table["name"][0]
+    assert len(analysis.conversations_of(found.table, found.conversations, name)) == found.table["n"][0]
+
+    monkeypatch.setattr(grouping, "SAMPLE", 60)
+    monkeypatch.setattr(topics, "SAMPLE", 60)
+    placed = analysis.atlas(given).assignments["cluster"].fillna(0)
+    assert agreement(ordered["truth"], placed)[1] >= 0.9
+    with pytest.raises(ValueError, match="more than once"):
+        analysis.atlas(engines.table(pd.concat([table, table.head(1)]), engine))
 
 
 HOSTILE = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -13,7 +14,7 @@ import pandas as pd
 from promptlift.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ _SPARK: Final = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 _MICROSECONDS: Final = 1_000_000
 _YEAR_1: Final = -62_135_596_800 * _MICROSECONDS
 _LARGEST: Final = sys.float_info.max
+_AT_ONCE: Final = 50_000
 # Cells that are counted by codes: more have hardly a row each.
 _MOST_CELLS: Final = 1_000_000
 
@@ -231,6 +233,22 @@ def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
         column_name(name): _column(table.column(place)) for place, name in enumerate(table.column_names)
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def parts_of(frame: nw.LazyFrame[Any]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a lazy frame in parts, as pandas tables; engines other than Spark, DuckDB and Ibis give all in one."""
+    native = frame.to_native()
+    if frame.implementation in _SPARK:
+        rows = native.toLocalIterator()
+        while part := list(islice(rows, _AT_ONCE)):
+            yield pd.DataFrame(part, columns=native.columns)
+    elif hasattr(native, "__arrow_c_stream__"):
+        import pyarrow as pa  # noqa: PLC0415  (only where a table is not from pandas)
+
+        for batch in pa.RecordBatchReader.from_stream(native):
+            yield fetch(nw.from_native(pa.Table.from_batches([batch])).lazy())
+    else:
+        yield fetch(frame)
 
 
 def _plain(column: pd.Series[Any]) -> pd.Series[Any]:

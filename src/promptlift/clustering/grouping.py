@@ -102,17 +102,7 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        documents: list[Document] = []
-
-        def texts() -> Iterator[str]:
-            for content in contents[drawn]:
-                turns = turns_of(content)
-                documents.append(read(turns))
-                yield from (turn["content"] for turn in turns)
-
-        proper = proper_names(texts())
-        words, tools = (Block.of(document[place] for document in documents) for place in range(2))
-        del documents
+        (words, tools), proper = _read(contents[drawn], read)
         space, usual = None, np.zeros((1, 1), np.float32)
         points = np.zeros((len(drawn), 1), np.float32)
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
@@ -133,7 +123,9 @@ class Grouping:
         """Return the cluster of each conversation; ``within`` has its topic where the clusters are within topics."""
         n = len(contents)
         places = Places(np.full(n, -1), np.zeros(n), np.zeros(n))
-        for start in range(0, n if self.space is not None else 0, _AT_ONCE):
+        if self.space is None:
+            return places
+        for start in range(0, n, _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             at = self.space.points([self._read(turns_of(content)) for content in contents[part]])
             if within is not None:
@@ -147,6 +139,20 @@ class Grouping:
             return Places(np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)))
         labels, margins = self.clusters.nearest(points)
         return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
+
+
+def _read(contents: Iterable[Any], read: Read) -> tuple[list[Block], set[str]]:
+    """Return what conversations are compared by and the proper names in them; each is parsed once."""
+    documents: list[Document] = []
+
+    def texts() -> Iterator[str]:
+        for content in contents:
+            turns = turns_of(content)
+            documents.append(read(turns))
+            yield from (turn["content"] for turn in turns)
+
+    proper = proper_names(texts())
+    return [Block.of(document[place] for document in documents) for place in range(2)], proper
 
 
 def _means(points: Points, topics: NDArray[np.intp]) -> Points:

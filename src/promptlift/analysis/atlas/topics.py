@@ -10,9 +10,10 @@ import pandas as pd
 
 from promptlift.analysis.atlas.measures import READ, cluster_measures
 from promptlift.analysis.changes import changes
+from promptlift.analysis.engines import is_remote, named, open_table, parts_of
 from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.verdicts import read_outcome
-from promptlift.clustering.grouping import FEWEST, Grouping
+from promptlift.clustering.grouping import FEWEST, SAMPLE, Grouping, Places
 from promptlift.clustering.vectors import opening
 from promptlift.display import static_html
 from promptlift.schema.basis import as_seen_by, may_tell
@@ -21,11 +22,9 @@ from promptlift.words.figures import counted, known, percent
 from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
-
-    from promptlift.clustering.grouping import Places
 
 KEY: Final = "conversation_id"
 TEXT: Final = "content"
@@ -76,7 +75,13 @@ class Atlas:
         return f"{counted(len(self.table), 'topic')} in {counted(n, 'conversation')}{belong}. The largest, {name_in_words(first['name'])}, has {share}."
 
     def changes(
-        self, window: Any = None, *, at: Any = None, periods: Any = None, level: float = 0.95
+        self,
+        window: Any = None,
+        *,
+        at: Any = None,
+        periods: Any = None,
+        versions: Any = None,
+        level: float = 0.95,
     ) -> pd.DataFrame:
         """Compute which topics are new, vanished, grown or shrunk, adjusted by Holm over all of them.
 
@@ -84,6 +89,8 @@ class Atlas:
         ----------
         window, at, periods
             The two spans of time, as for ``analysis.changes``: ``window="7D"`` compares the last 7 days with the 7 before them.
+        versions
+            ``lift.versions(prompt)``: which of them went live in the meantime is said, as one of them may be the reason.
         level
             Coverage of each interval, and of the decision over all rows together.
 
@@ -91,7 +98,8 @@ class Atlas:
         -------
         DataFrame
             As ``analysis.changes`` gives it, with ``cluster`` and ``name``; ``change`` is ``new``, ``vanished``, ``grown``,
-            ``shrunk`` or ``unclear``.
+            ``shrunk`` or ``unclear``; with ``versions``, ``new_versions`` are the numbers of those that went live between the begin
+            of the first span and the end of the second. ``attrs["promptlift"]`` has a ``summary``.
 
         Raises
         ------
@@ -110,7 +118,26 @@ class Atlas:
         change = found["change"].replace(_CHANGES)
         change = change.mask(change.eq("grown") & found["n_before"].eq(0), "new")
         found["change"] = change.mask(change.eq("shrunk") & found["n_after"].eq(0), "vanished")
-        found.attrs["promptlift"] = {**facts, "table": "atlas_changes"}
+        marks = []
+        if versions is not None:
+            require(versions, ["number", "created_at"], of="versions")
+            live = collect(versions, ["number", "created_at"]).sort_values("number")
+            live = live[live["number"].gt(1)]
+            if facts["before_from"] is not None:
+                live = live[live["created_at"].ge(facts["before_from"])]
+            if facts["after_to"] is not None:
+                live = live[live["created_at"].lt(facts["after_to"])]
+            marks = live.to_dict("records")
+            found["new_versions"] = [[mark["number"] for mark in marks]] * len(found)
+        clear = found[found["change"].ne("unclear")]
+        named = ", ".join(
+            f"{name_in_words(row['name'])} ({row['change']})" for row in clear.to_dict("records")
+        )
+        said = [
+            f"{len(clear)} of {counted(len(found), 'topic')} changed clearly{f': {named}' if named else ''}."
+        ]
+        said += [f"Version {mark['number']} went live on {mark['created_at']:%Y-%m-%d}." for mark in marks]
+        found.attrs["promptlift"] = {**facts, "table": "atlas_changes", "summary": " ".join(said)}
         return found
 
     def by_gain(self) -> pd.DataFrame:
@@ -160,7 +187,8 @@ def atlas(
     partitions into different numbers of parts, each of another 80 % of the conversations, vote on which belong together; the
     number of topics is that on which they agree over the longest range. No word list, language or number is given. Where words
     shuffled between the conversations make topics as well, none is named. Of more than 4,000 conversations that many, drawn at
-    random, are compared, and the rest belong to the nearest topic.
+    random, are compared, and the rest belong to the nearest topic. Of a table of DuckDB, Spark or Ibis, such as ``snapshot.scan()``,
+    only a part of the texts is in memory at once.
 
     Parameters
     ----------
@@ -186,9 +214,14 @@ def atlas(
     ValueError
         When an argument cannot be used.
     """
-    frame, outcome = read_with_texts(conversations, outcome)
-    level = check_level(level)
-    found, places = Grouping.of(frame.pop(TEXT).array, opening, np.random.default_rng(seed))
+    level, rng = check_level(level), np.random.default_rng(seed)
+    if is_remote(conversations):
+        frame, outcome = read_with(conversations, outcome)
+        frame = frame.sort_values(KEY, ignore_index=True)
+        found, places = _of_engine(conversations, pd.Index(frame[KEY]), rng)
+    else:
+        frame, outcome = read_with(conversations, outcome, TEXT)
+        found, places = Grouping.of(frame.pop(TEXT).array, opening, rng)
     table, labels = _table(frame, found, places, outcome, level), places.labels
     name = pd.Series(np.array([*found.names, None], object)[labels], dtype="str")
     number = pd.Series(labels + 1, dtype="Int64").where(labels >= 0)
@@ -202,8 +235,8 @@ def atlas(
     return Atlas(table, assignments, kept.assign(topic=name.array))
 
 
-def read_with_texts(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFrame, str]:
-    """Return the columns that are needed in pandas, and the column of the outcome.
+def read_with(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFrame, str]:
+    """Return the columns that are needed in pandas, and more, and the column of the outcome.
 
     Raises
     ------
@@ -213,8 +246,33 @@ def read_with_texts(conversations: Any, outcome: str, *more: str) -> tuple[pd.Da
     table, outcome = read_outcome(conversations, outcome)
     require(table, [KEY, TEXT], hint="Read the table with lift.conversations(content=True, insights=True).")
     present = set(names_of(table))
-    wanted = dict.fromkeys([KEY, TEXT, outcome, *READ, *more])
+    wanted = dict.fromkeys([KEY, outcome, *READ, *more])
     return collect(table, [name for name in wanted if name in present]).reset_index(drop=True), outcome
+
+
+def _of_engine(table: Any, ids: pd.Index[Any], rng: np.random.Generator) -> tuple[Grouping, Places]:
+    """Group the conversations of an engine: read once to draw a sample, and once more to place the rest."""
+    if not ids.is_unique:
+        raise ValueError("A conversation is in the table more than once. Pass one row for each.")
+
+    def texts() -> Iterator[tuple[NDArray[np.intp], Any]]:
+        for part in parts_of(open_table(table).select(named(KEY), named(TEXT))):
+            yield ids.get_indexer(pd.Index(part[KEY])), part[TEXT].array
+
+    n = len(ids)
+    drawn = np.sort(rng.spawn(1)[0].choice(n, min(n, SAMPLE), replace=False))
+    sample = np.empty(len(drawn), object)
+    for at, contents in texts():
+        chosen = np.flatnonzero(np.isin(at, drawn))
+        sample[np.searchsorted(drawn, at[chosen])] = contents[chosen]
+    found, sampled = Grouping.of(sample, opening, rng)
+    places = Places(np.full(n, -1), np.zeros(n), np.zeros(n))
+    for at, contents in texts() if n > SAMPLE else ():
+        for every, some in zip(places, found.place(contents), strict=True):
+            every[at] = some
+    for every, some in zip(places, sampled, strict=True):
+        every[drawn] = some
+    return found, places
 
 
 def _table(frame: pd.DataFrame, found: Grouping, places: Places, outcome: str, level: float) -> pd.DataFrame:

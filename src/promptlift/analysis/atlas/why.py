@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.atlas.topics import KEY, TEXT, read_with_texts
+from promptlift.analysis.atlas.topics import KEY, TEXT, read_with
 from promptlift.analysis.corrected import judged_rows
 from promptlift.analysis.reading import agreement_of, basis_of, count_by_key, with_provenance
 from promptlift.analysis.segment_rows import judged_outcomes, task_numbers
@@ -146,7 +146,7 @@ def why(
     """
     level = check_level(level)
     task = task_of(conversations)
-    frame, outcome = read_with_texts(conversations, outcome, *([task] if task else []))
+    frame, outcome = read_with(conversations, outcome, TEXT, *([task] if task else []))
     basis = basis_of(conversations, outcome)
     if labels is not None:
         said = judged_rows(frame, labels, outcome).said
