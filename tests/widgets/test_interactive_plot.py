@@ -14,6 +14,7 @@ from promptlift import analysis, plots
 from promptlift.widgets import InteractivePlot
 from support.every_plot import table
 from support.front_end import TreeFrontEnd
+from support.topical import topical
 
 mpl.use("agg")
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -55,6 +56,13 @@ def test_the_output_is_the_picture_and_the_view_with_marks_on_its_points():
     assert click(plot, 0).one("b").text.startswith("0 conversations · negative: 0%")
     plot.close()
     assert set(plot._repr_mimebundle_()[0]) == {"image/png", "text/plain"}
+
+
+def test_a_topic_opens_its_conversations():
+    found = analysis.atlas(topical("English", 60))
+    plot = InteractivePlot(plots.atlas(found))
+    first = found.table.iloc[0]
+    assert click(plot, 0).one("b").text.startswith(f"{first['n']} conversations · {first['name']}: ")
 
 
 @pytest.mark.slow

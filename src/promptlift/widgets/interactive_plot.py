@@ -57,7 +57,7 @@ class InteractivePlot(TreeWidget):
     Parameters
     ----------
     plot
-        What ``plots.issues``, ``topics``, ``changes``, ``completion_trend``,
+        What ``plots.issues``, ``topics``, ``atlas``, ``changes``, ``completion_trend``,
         ``sentiment_trend``, ``sentiment_distribution``, ``segments``, ``compare`` or
         ``prompt_overview`` returned for conversations. A figure with several of them works too. The figure is then shown
         by the widget, and no longer at the end of the cell.
