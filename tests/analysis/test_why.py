@@ -38,6 +38,27 @@ def test_the_ending_that_fails_is_named_with_evidence():
     assert facts["summary"].endswith("conversations.")
 
 
+def test_what_was_tried_against_an_ending_is_said_with_its_effect():
+    table = logged(240)
+    plain = analysis.why(table)
+    assert "tried" not in plain
+    first, second = plain["name"][0].split(" · ")[:2]
+    edits = pd.DataFrame(
+        [
+            ("add", f"It says {first} and nothing else", None, f"Before {second}, ask for a name.", 4.25, "kept"),
+            ("delete", f"The {first} of the {second}", "Always apologise.", None, None, "pruned"),
+            ("add", f"One says {first}", None, "Be kind.", 9.0, "kept"),
+        ],
+        columns=["operation", "symptom", "anchor", "text", "effect", "state"],
+    )  # fmt: skip
+    found = analysis.why(table, edits=edits)
+    expected = [f"add “Before {second}, ask for a name.” (+4 points, kept)", "delete “Always apologise.” (not measured, pruned)"]  # fmt: skip
+    assert found["tried"][0] == expected
+    assert found.attrs["promptlift"]["sentences"][0].endswith(f" Tried: {'; '.join(expected)}.")
+    pd.testing.assert_frame_equal(found.drop(columns="tried"), plain)
+    assert "tried" not in analysis.why(table, edits=edits.tail(1))
+
+
 def test_a_quotation_is_from_the_last_turn_that_says_it():
     table = logged(240)
 

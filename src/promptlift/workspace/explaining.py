@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.optimizing.run import VariantTables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from promptlift.workspace.conversations import Time
 
 
-class Explaining(ConversationTables):
+class Explaining(VariantTables, ConversationTables):
     """Topics and failing endings that are found in conversations."""
 
     def atlas(
@@ -93,7 +94,8 @@ class Explaining(ConversationTables):
         Returns
         -------
         DataFrame
-            As of ``analysis.why``: one row per ending, with share, contrast and quotations; ``attrs["promptlift"]`` has a
+            As of ``analysis.why``: one row per ending, with share, contrast, quotations and, of a single prompt, what its
+            optimizations tried against it; ``attrs["promptlift"]`` has a
             ``summary`` and in ``sentences`` what each row shows.
 
         Examples
@@ -103,4 +105,5 @@ class Explaining(ConversationTables):
         from promptlift import analysis  # noqa: PLC0415  as above
 
         table = self.conversations(prompt, since=since, until=until, where=where, insights=True, content=True)
-        return analysis.why(table, labels=labels, level=level)
+        edits = self._table_of_variants("edits", None, prompt) if isinstance(prompt, str) else None
+        return analysis.why(table, labels=labels, edits=edits, level=level)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from promptlift.analysis.atlas.topics import KEY, TEXT, read_with
 from promptlift.analysis.corrected import judged_rows
-from promptlift.analysis.reading import agreement_of, basis_of, count_by_key, with_provenance
+from promptlift.analysis.reading import agreement_of, basis_of, collect, count_by_key, with_provenance
 from promptlift.analysis.segment_rows import judged_outcomes, task_numbers
 from promptlift.analysis.segments import CONTRAST, task_of
 from promptlift.analysis.verdicts import judge_facts
@@ -35,7 +35,7 @@ from promptlift.stats.differences import FEWEST, design_effect
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.stratified import stratified_difference
-from promptlift.words.figures import counted, figures, of_p, percent
+from promptlift.words.figures import counted, figures, known, of_p, percent, signed_figures
 from promptlift.words.names import name_in_words, one_line
 
 if TYPE_CHECKING:
@@ -51,9 +51,10 @@ _COMPARED: Final = 300
 # An ending is unusual that few conversations have, and that other draws find again.
 _UNUSUAL: Final = 0.1
 _STABLE: Final = 0.8
-_LISTED: Final = ("name", "n", "share", "share_low", "share_high", "turn", "quotations", "quoted")
+_OF_EDITS: Final = ("operation", "symptom", "anchor", "text", "effect", "state")
+_LISTED: Final = ("name", "n", "share", "share_low", "share_high", "turn", "quotations", "quoted", "tried")
 _FAILING: Final = (
-    "name", "n", "n_failed", "share", "share_low", "share_high", *CONTRAST, "p_holm", "turn", "quotations", "quoted",
+    "name", "n", "n_failed", "share", "share_low", "share_high", *CONTRAST, "p_holm", "turn", "quotations", "quoted", "tried",
 )  # fmt: skip
 
 
@@ -65,6 +66,7 @@ class _Endings:
     ids: NDArray[Any]
     groups: Grouping
     places: Places
+    edits: list[dict[Any, Any]]
 
     def contrasted(self, failures: NDArray[np.bool_], successes: NDArray[np.bool_]) -> list[str]:
         """Return the terms in which the ends of failures differ most from those of successes, a few hundred of each."""
@@ -86,6 +88,7 @@ class _Endings:
             "turn": median(place + 1 for _, place, _ in found) if found else math.nan,
             "quotations": shown,
             "quoted": [quoted[text] for text in shown],
+            "tried": [_edit_in_words(edit) for edit in self.edits if _is_against(edit, terms)],
         }
 
 
@@ -103,6 +106,7 @@ def why(
     *,
     outcome: str = "task_completed",
     labels: Any = None,
+    edits: Any = None,
     seed: int = 0,
     level: float = 0.95,
 ) -> pd.DataFrame:
@@ -122,6 +126,8 @@ def why(
         Column of true and false.
     labels
         People's labels: if given, they are the outcome, and conversations without a label are left out.
+    edits
+        What optimizations tried, such as ``lift.edits(prompt_id="Support assistant")``.
     seed
         Of all draws: the same conversations and seed give the same groups.
     level
@@ -133,7 +139,8 @@ def why(
         One row per group, that with the most failures first: ``name``, ``n`` conversations, ``n_failed``, ``share`` of all
         failures with ``share_low`` and ``share_high`` (fractions, Wilson), ``difference_points`` by which it fails more often than
         others of the same topic (Mantel-Haenszel) with ``…_low`` and ``…_high``, ``p_holm``, ``turn`` (median of the last turns that have
-        a word of its name, 1 for the first), and three ``quotations`` with the ids of their conversations, ``quoted``. Where
+        a word of its name, 1 for the first), three ``quotations`` with the ids of their conversations, ``quoted``, and where there are any, ``tried``: the edits
+        whose symptom or text has at least two words of the name, with what they were worth and what became of them. Where
         failures cannot be told, ``name``, ``n``, ``share`` of all conversations, ``turn`` and the quotations of unusual endings.
         ``attrs["promptlift"]`` has a ``summary`` and in ``sentences`` what each row shows.
 
@@ -159,8 +166,9 @@ def why(
         frame, failed = frame[known].reset_index(drop=True), ~done[known]
     contents, rng = frame[TEXT].array, np.random.default_rng(seed)
     topics = Grouping.of(contents, opening, rng)[1].labels
+    tried = [] if edits is None else collect(edits, _OF_EDITS).to_dict("records")
     endings = _Endings(
-        contents, frame[KEY].to_numpy(object), *Grouping.of(contents, ending, rng, within=topics)
+        contents, frame[KEY].to_numpy(object), *Grouping.of(contents, ending, rng, within=topics), tried
     )
     facts: dict[str, Any] = {
         "outcome": outcome,
@@ -177,6 +185,8 @@ def why(
         table, facts["n_tests"] = _failing(endings, failed, topics, tasks, level)
         facts |= {"n_failed": int(failed.sum()), "task": task}
         facts["summary"] = _summary(table, facts)
+    if not table["tried"].map(len).any():
+        table = table.drop(columns="tried")
     facts["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
     return with_provenance(table, conversations, "why", **facts)
 
@@ -301,6 +311,18 @@ def _find(term: str, turn: Mapping[str, Any]) -> int:
     return text.lower().find(word)
 
 
+def _is_against(edit: Mapping[Any, Any], terms: Sequence[str]) -> bool:
+    said = {*words_of(f"{edit['symptom']} {edit['text']}")}
+    words = {term.removeprefix(ASSISTANT) for term in terms}
+    return len(words & said) >= min(2, len(words))
+
+
+def _edit_in_words(edit: Mapping[Any, Any]) -> str:
+    worth = f"{signed_figures(edit['effect'])[0]} points" if known(edit["effect"]) else "not measured"
+    text = one_line(edit["text"] if known(edit["text"]) else edit["anchor"], _AROUND)
+    return f"{edit['operation']} “{text}” ({worth}, {edit['state']})"
+
+
 def _summary(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     n = facts["n_failed"]
     of_all = f"{counted(n, 'failure')} among {counted(facts['n'], 'conversation')}"
@@ -321,7 +343,9 @@ def _sentence(row: Mapping[Any, Any], basis: str | None) -> str:
     points, *ends = figures(
         row["difference_points"], row["difference_points_low"], row["difference_points_high"]
     )
+    tried = "; ".join(row.get("tried", []))
     return (
         f"{name}: {share} of the failures ({low} to {high}); these conversations fail {points} points more often "
         f"({ends[0]} to {ends[1]}) than others of the same topic{as_seen_by(basis)}{of_p(row['p_holm'])}."
+        f"{f' Tried: {tried}.' if tried else ''}"
     )
