@@ -65,7 +65,7 @@ class Units(NamedTuple):
         """
         known = np.asarray(values, np.float64).ravel()
         known = known[~np.isnan(known)]
-        return cls(len(known), float(known.sum()), float(known @ known))
+        return cls(len(known), float(known.sum()), float(np.square(known).sum()))
 
     @property
     def mean(self) -> float:

@@ -6,7 +6,6 @@ verdicts; labels that were drawn at random correct it, for the conversations unt
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -82,37 +81,39 @@ class AssignedConversations:
     """
 
     def __init__(self, connection: Connection, row: ExperimentRow) -> None:
-        found = experiments.conversations(connection, row)
-        values = zip(*found, strict=True) if found else [()] * len(experiments.Assigned._fields)
-        known: dict[str, Sequence[Any]] = dict(zip(experiments.Assigned._fields, values, strict=True))
+        known = experiments.conversations(connection, row)
         self._arms = row.kept.arms
-        self.arm = np.array(known["arm"], np.int64)
-        self.started_at = np.array(known["started_at"], np.int64)
+        self.arm = np.array(known.arm, np.int64)
+        self.started_at = np.array(known.started_at, np.int64)
         begun = [clock.from_datetime(step.since) for step in row.kept.ramp or []]
         period = np.searchsorted(begun[1:], self.started_at, side="right")
         self._last = max(0, len(begun) - 1)
-        # A cell has the conversations of one unit in one arm and period, which count once.
-        cells: dict[tuple[str, int, int], int] = {}
-        keys = zip(known["unit"], known["arm"], period.tolist(), strict=True)
-        self._cell = np.array([cells.setdefault(key, len(cells)) for key in keys], np.int64)
-        self._cells = np.array([(arm, period) for _, arm, period in cells], np.int64).reshape(-1, 2).T
-        self.units = Counter(arm for _, arm in {(unit, arm) for unit, arm, _ in cells})
-        self._bases = np.array([one or "" for one in known["basis"]], np.str_)
-        self._judged = np.array(known["task_completed"], np.float64)
-        counts = Counter(self._bases[~np.isnan(self._judged)].tolist())
+        # A cell has the conversations of one unit in one arm and period, which count once. Units are hexadecimal.
+        hashed = np.array([int(unit, 16) for unit in known.unit], np.uint64)
+        _, unit = np.unique(hashed, return_inverse=True)
+        places = (len(self._arms), self._last + 1)
+        cells, self._cell = np.unique(
+            np.ravel_multi_index((self.arm, period), places) + unit * np.prod(places), return_inverse=True
+        )
+        self._cells = np.array(np.unravel_index(cells % np.prod(places), places))
+        arms_of_units = np.unique(unit * len(self._arms) + self.arm) % len(self._arms)
+        self.units = np.bincount(arms_of_units, minlength=len(self._arms)).tolist()
+        self._bases = np.array([one or "" for one in known.basis], np.str_)
+        self._judged = np.array(known.task_completed, np.float64)
+        counts = {one: np.count_nonzero(~np.isnan(self.completed(one))) for one in BASES}
         self.bases = [basis for basis in BASES if counts[basis]]
         self.judged_by: str | None = max(self.bases, key=lambda basis: counts[basis], default=None)
         self.basis, completed = self.judged_by, self.completed(self.judged_by)
         answers: dict[str, list[experiments.Labelled]] = {}
         for one in experiments.labels(connection, row):
             answers.setdefault(one.conversation_id, []).append(one)
-        self.labelled = np.array([one in answers for one in known["id"]], np.bool_)
+        self.labelled = np.array([one in answers for one in known.id], np.bool_)
         if self.labelled.sum() >= LABELS_OF_A_PROOF:
             self.basis = "label"
-            completed = self._corrected(completed, [answers.get(one, []) for one in known["id"]])
+            completed = self._corrected(completed, [answers.get(one, []) for one in known.id])
         self.metrics: dict[MetricName, Numbers] = {
             "task_completion": completed,
-            **{name: np.array(known[name], np.float64) for name in _AS_LOGGED},
+            **{name: np.array(getattr(known, name), np.float64) for name in _AS_LOGGED},
         }
 
     @property

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class Assigned(NamedTuple):
-    """A conversation of an experiment; while it is in progress nothing is known of it."""
+    """The conversations of an experiment as columns; while one is in progress nothing is known of it."""
 
-    id: str
-    arm: int
-    unit: str
-    started_at: int
-    basis: str | None
-    task_completed: bool | None
-    sentiment: float | None
-    quality: float | None
-    abandonment: bool | None
-    response_time: float | None
-    length: int | None
+    id: Sequence[str] = ()
+    arm: Sequence[int] = ()
+    unit: Sequence[str] = ()
+    started_at: Sequence[int] = ()
+    basis: Sequence[str | None] = ()
+    task_completed: Sequence[bool | None] = ()
+    sentiment: Sequence[float | None] = ()
+    quality: Sequence[float | None] = ()
+    abandonment: Sequence[bool | None] = ()
+    response_time: Sequence[float | None] = ()
+    length: Sequence[int | None] = ()
 
 
-def conversations(connection: Connection, experiment: ExperimentRow) -> Sequence[Assigned]:
+def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned:
     """Return the conversations of an experiment, oldest first, by their start."""
     row, judged = ConversationRow, InsightsRow
     if connection.dialect.name == "sqlite":
@@ -62,7 +62,8 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Sequence
         )
         .order_by(row.started_at, row.seq)
     )
-    return [Assigned._make(one) for one in found]
+    rows = found.all()
+    return Assigned(*([one[place] for one in rows] for place in range(len(Assigned._fields))))
 
 
 class Labelled(NamedTuple):
