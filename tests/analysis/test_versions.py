@@ -187,17 +187,17 @@ def test_what_simulations_were_worth_is_told_from_five_applied_variants_on():
 def test_a_difference_side_by_side_takes_the_place_of_before_and_after():
     live = pd.DataFrame(
         {
-            "variant_id": ["v0", "v9", None],
-            "difference_points": [12.0, 1.0, np.nan],
-            "difference_points_low": [2.0, -5.0, np.nan],
-            "difference_points_high": [22.0, 6.0, np.nan],
+            "variant_id": ["v0", "v9", None, "v0"],
+            "difference": [12.0, 1.0, np.nan, 40.0],
+            "difference_low": [2.0, -5.0, np.nan, 30.0],
+            "difference_high": [22.0, 6.0, np.nan, 50.0],
         }
     )
     found = analysis.calibration(several([10] * 5), live=live)
     assert found["source"].tolist() == ["side by side", *["before and after"] * 4]
     assert found["difference"].tolist()[0] == 12.0
     assert found["difference"].tolist()[1] == pytest.approx(10.0)
-    with pytest.raises(FrameError, match="difference_points"):
+    with pytest.raises(FrameError, match="difference"):
         analysis.calibration(several([10]), live=live[["variant_id"]])
     with pytest.raises(ValueError, match="at least one"):
         analysis.calibration([])

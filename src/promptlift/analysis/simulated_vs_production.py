@@ -135,9 +135,6 @@ def simulated_vs_production(
 
 
 _CALIBRATED = ("predicted_expected", "predicted", *DIFFERENCE, "n_before", "n_after")
-_LIVE = dict(
-    zip(DIFFERENCE, ("difference_points", "difference_points_low", "difference_points_high"), strict=True)
-)
 
 
 def calibration(pairs: Any, *, live: Any = None) -> pd.DataFrame:
@@ -149,7 +146,8 @@ def calibration(pairs: Any, *, live: Any = None) -> pd.DataFrame:
         A result of `simulated_vs_production`, or several, such as one for each prompt.
     live
         Versions that ran side by side on real users, as the ``table`` of ``lift.live`` gives them: their difference takes the
-        place of before and after, which users and their requests may have changed too.
+        place of before and after, which users and their requests may have changed too. Of several rows of a variant the first
+        counts.
 
     Returns
     -------
@@ -177,11 +175,12 @@ def calibration(pairs: Any, *, live: Any = None) -> pd.DataFrame:
     table["source"] = pd.Series("before and after", index=table.index, dtype="str")
     enough = table[["n_before", "n_after"]].min(axis=1) >= FEWEST
     if live is not None:
-        require(live, ["variant_id", *_LIVE.values()], hint="Read it with lift.live(id).table.")
-        found = collect(live, ["variant_id", *_LIVE.values()]).dropna().set_index("variant_id")
+        require(live, ["variant_id", *DIFFERENCE], hint="Read it with lift.live(id).table.")
+        found = collect(live, ["variant_id", *DIFFERENCE]).dropna()
+        found = found.drop_duplicates("variant_id").set_index("variant_id")
         side_by_side = table["variant_id"].isin(found.index)
-        for name, source in _LIVE.items():
-            table[name] = table["variant_id"].map(found[source]).fillna(table[name])
+        for name in DIFFERENCE:
+            table[name] = table["variant_id"].map(found[name]).fillna(table[name])
         table.loc[side_by_side, "source"] = "side by side"
         enough |= side_by_side
     expected = table["predicted_expected"].fillna(table["predicted"]).to_numpy(np.float64)
