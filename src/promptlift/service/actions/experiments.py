@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
@@ -18,7 +17,8 @@ from promptlift.schema.model import Page
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
+from promptlift.service.deployments.current_version import LivePrompt, version_id
+from promptlift.service.deployments.experiment_results import fill
 from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import prompts
@@ -28,10 +28,8 @@ from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 from promptlift.stats.live import RAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
-
-    from sqlalchemy import Connection
 
     from promptlift.schema.experiments import ExperimentApply, ExperimentCreate
     from promptlift.schema.optimizations import StopRequest
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
 
-_NUMBERED: Final = re.compile(r"v([1-9][0-9]{0,8})")
 # Weights are written with a few decimals, and thirds do not add up exactly.
 _ROUNDING: Final = 1e-6
 _NO_TEXT: Final = (
@@ -128,45 +125,66 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     if problems:
         raise invalid(problems, "The weight of a version must be above 0")
     mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
-    seqs = list(rows.scalars(mine.with_only_columns(VersionRow.seq).order_by(VersionRow.seq)))
-    current = f"v{len(seqs)}"
-    given: dict[int | str, tuple[str, float]] = {}
-    for name, weight in weights.items():
-        found = _NUMBERED.fullmatch(name)
-        seq = version_seq(name) if found is None else next(iter(seqs[int(found[1]) - 1 :]), None)
-        key = seq if seq in seqs else _variant(rows, prompt, name)
-        if key is None:
-            problems[f"weights.{name}"] = (
+    versions = rows.all(mine.order_by(VersionRow.seq))
+    current = f"v{len(versions)}"
+    arms: dict[str | None, tuple[str, OfferedArm]] = {}
+    for given, weight in weights.items():
+        arm = _version(versions, given) or _variant(rows, prompt, given)
+        key = arm and (arm.version_id or arm.variant_id)
+        if arm is None:
+            problems[f"weights.{given}"] = (
                 f"is not a version of this prompt, which has v1 to {current}, nor a variant of its optimizations"
             )
-        elif key in given:
-            problems[f"weights.{name}"] = f"is the same as {given[key][0]}"
+        elif key in arms:
+            problems[f"weights.{given}"] = f"is the same as {arms[key][0]}"
         else:
-            given[key] = name, weight
+            arm.weight = weight
+            arms[key] = given, arm
     if problems:
         raise invalid(problems, "A version is not known")
     total = sum(weights.values())
     rest = 1.0 - total
-    if seqs[-1] in given:
+    first = arms.pop(version_id(versions[-1].seq), None)
+    if first is not None:
         if abs(rest) > _ROUNDING:
             raise invalid(
                 {"weights": f"add up to {total:g}, not to 1; leave out {current} to give it the rest"}
             )
-        rest = given.pop(seqs[-1])[1]
-    if rest < _ROUNDING or not given:
+        rest = first[1].weight
+    control = _version(versions, current)
+    if rest < _ROUNDING or not arms or control is None:
         problem = (
             f"add up to {total:g}; leave a share for {current}, the current version, and name another one"
         )
         raise invalid({"weights": problem})
-    arms = [_arm(rows, prompt, 0, seqs[-1], rest, seqs)]
-    return arms + [
-        _arm(rows, prompt, number, key, weight, seqs)
-        for number, (key, (_, weight)) in enumerate(given.items(), 1)
-    ]
+    control.weight = rest
+    offered = [control, *(arm for _, arm in arms.values())]
+    for number, arm in enumerate(offered):
+        arm.number = number
+    return offered
 
 
-def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> str | None:
-    """Return the id of a variant of the prompt's optimizations, ``None`` if it has none with this id.
+def _version(versions: Sequence[VersionRow], given: str) -> OfferedArm | None:
+    """Return a version of the prompt by its number or id, ``None`` if there is none."""
+    for number, row in enumerate(versions, 1):
+        name = f"v{number}"
+        if given not in (name, version_id(row.seq)):
+            continue
+        if not row.content_known:
+            raise invalid({"weights": f"{name} has no known text"})
+        return OfferedArm(
+            number=0,
+            weight=0.0,
+            name=name,
+            content=row.content,
+            version_id=version_id(row.seq),
+            variant_id=row.variant_id,
+        )
+    return None
+
+
+def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> OfferedArm | None:
+    """Return a variant of the prompt's optimizations, ``None`` if it has none with this id.
 
     Raises
     ------
@@ -184,29 +202,7 @@ def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> str | None:
             "The variant is from a rehearsal, which says nothing about a real prompt; users must not get its text",
             details={f"weights.{variant_id}": "is from a rehearsal"},
         )
-    return variant.id
-
-
-def _arm(
-    rows: Rows, prompt: PromptRow, number: int, key: int | str, weight: float, seqs: list[int]
-) -> OfferedArm:
-    if isinstance(key, str):
-        variant = rows.found(wanted(VariantRow, id=key), "Variant")
-        return OfferedArm(
-            number=number, weight=weight, name=variant.name, content=variant.content, variant_id=variant.id
-        )
-    version = rows.found(wanted(VersionRow, prompt_id=prompt.id, seq=key), "Version")
-    name = f"v{seqs.index(key) + 1}"
-    if not version.content_known:
-        raise invalid({"weights": f"{name} has no known text"})
-    return OfferedArm(
-        number=number,
-        weight=weight,
-        name=name,
-        content=version.content,
-        version_id=version_id(key),
-        variant_id=version.variant_id,
-    )
+    return OfferedArm(number=0, weight=0.0, name=variant.name, content=variant.content, variant_id=variant.id)
 
 
 def _shown(row: ExperimentRow) -> LiveExperiment:
@@ -219,17 +215,12 @@ def _shown(row: ExperimentRow) -> LiveExperiment:
     )
 
 
-def _measured(connection: Connection, row: ExperimentRow) -> LiveExperiment:
-    from promptlift.service.deployments.experiment_results import fill  # noqa: PLC0415 - resolving needs no numbers
-
-    return fill(connection, row, _shown(row))
-
-
 @answers(endpoints.EXPERIMENTS_GET)
 def get(call: Call) -> LiveExperiment:
     """Return an experiment with its results."""
     with call.read() as rows:
-        return _measured(rows.core, call.found(rows, ExperimentRow, "Experiment"))
+        row = call.found(rows, ExperimentRow, "Experiment")
+        return fill(rows.core, row, _shown(row))
 
 
 @answers(endpoints.EXPERIMENTS_STOP)
@@ -241,7 +232,7 @@ def stop(call: Call[StopRequest]) -> LiveExperiment:
         if not prompts.end_experiment(rows.core, row, "stopped", now=clock.now(), reason=reason):
             raise _over(row)
         rows.refresh(row)
-        return _measured(rows.core, row)
+        return fill(rows.core, row, _shown(row))
 
 
 def _over(row: ExperimentRow) -> Exception:
@@ -268,7 +259,7 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
         LivePrompt(connection, prompt, now=now).apply_arm(
             rows, row, _chosen(call, rows, row), note=call.body.note
         )
-        return _measured(connection, row)
+        return fill(connection, row, _shown(row))
 
 
 def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
@@ -279,7 +270,7 @@ def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
         return call.body.arm
     better = [
         arm
-        for arm in _measured(rows.core, row).arms
+        for arm in fill(rows.core, row, _shown(row)).arms
         if arm.verdict == "better" and arm.difference is not None
     ]
     if not better:
