@@ -194,6 +194,7 @@ def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
         f"{of_it}/review",
         of_prompt,
         f"{of_prompt}/versions",
+        f"{of_prompt}/experiments",
     )
     parts = Counter((*paths, "GET /actions", "GET /labels"))
     with promptlift.connect(service.base_url, world.key, progress=False) as fresh:

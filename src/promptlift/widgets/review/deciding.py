@@ -13,13 +13,14 @@ from promptlift.widgets.review.reading import read_after_change, read_current_ve
 from promptlift.widgets.review.search import can_switch, edits_list, switches
 from promptlift.widgets.review.variants import make_cards
 from promptlift.widgets.tree import badge, diff_block, fold, h
-from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push
+from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push, whole
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from promptlift.schema.experiments import LiveExperiment
     from promptlift.widgets.review.cards import Card
     from promptlift.widgets.review.reading import CurrentVersion, Review
     from promptlift.widgets.tree import Node, Nodes
@@ -66,6 +67,8 @@ class Deciding(TreeWidget):
             "note": lambda event: self._mark(event, note=event.get("note") or None),
             "switch": lambda event: self._switch(event.get("variant", ""), event.get("edit", "")),
             "test": lambda event: self._confirm_test(event.get("variant", "")),
+            "stop-live": lambda _: self._confirm_stop_live(),
+            "apply-live": lambda event: self._confirm_apply_live(whole(event.get("arm"))),
             "apply-made": lambda event: self._confirm_apply_made(event.get("variant", "")),
         }
 
@@ -161,6 +164,43 @@ class Deciding(TreeWidget):
     def _stop(self, reason: str) -> None:
         self._review.optimization.stop(reason or None)
         self._report("The optimization was stopped.", measured=True)
+
+    # The experiment on real users.
+
+    def _running(self) -> LiveExperiment:
+        if self._review.live is None:
+            raise InvalidState("The experiment has ended; press Refresh")
+        return self._review.live
+
+    def _confirm_stop_live(self) -> None:
+        self._running()
+        kept = h("p", "From now on all users get the current version. The measurements so far are kept.")
+        self._confirm("Stop this experiment?", kept, act=self._stop_live, button="Stop", label="Reason")
+
+    def _stop_live(self, reason: str) -> None:
+        self._lift.client.experiments.stop(self._running().id, reason=reason or None)
+        self._report("The experiment was stopped.")
+
+    def _confirm_apply_live(self, number: int | None) -> None:
+        experiment = self._running()
+        arm = next((one for one in experiment.arms[1:] if one.number == number), None)
+        if arm is None or self._refuse_if_changed():
+            return
+        name = one_line(arm.name, _NAME_CHARS)
+        words = f"All users get it from now on, and the experiment ends. It becomes the current version of the prompt {self._current().name}. You can undo this."
+        caution = "" if arm.verdict == "better" else f"It is not known to be better. {experiment.sentence}."
+        self._confirm(
+            f"Apply {name}?",
+            h("p.plw-foreign", words),
+            caution and _warning(caution),
+            label=_NOTE,
+            button=f"Apply {name}",
+            act=lambda note: self._apply_live(arm.number, name, note),
+        )
+
+    def _apply_live(self, number: int, name: str, note: str) -> None:
+        self._lift.client.experiments.apply(self._running().id, arm=number, note=note or None)
+        self._report(f"{name} is now the current version.")
 
     def _confirm_undo(self, action_id: str) -> None:
         action = next((row for row in self._review.actions if row["action_id"] == action_id), None)

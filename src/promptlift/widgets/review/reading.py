@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from promptlift.schema.experiments import LiveExperiment
     from promptlift.schema.optimizations import Variant
     from promptlift.workspace import OptimizationRun, Workspace
 
@@ -58,6 +59,7 @@ class Review:
     labels: pd.DataFrame | None = None
     verdicts: dict[str, Row] = field(default_factory=dict)
     actions: list[Row] = field(default_factory=list)
+    live: LiveExperiment | None = None
     keeps_notes: bool = True
     problems: list[str] = field(default_factory=list)
 
@@ -100,6 +102,7 @@ def read_review(lift: Workspace, optimization_id: str) -> Review:
     # The actions first: their list shows whether the service keeps reviews and versions at all.
     _try_part(review, "Notes and actions", lambda: _read_notes(lift, review))
     _try_part(review, "The prompt", lambda: _read_version(lift, review))
+    _try_part(review, "The experiment", lambda: _read_live(lift, review))
     return review
 
 
@@ -120,6 +123,9 @@ def read_after_change(lift: Workspace, review: Review, *, measured: bool = False
         changed = replace(review, optimization=lift.optimizations[review.optimization.id])
         _read_version(lift, changed)
     _read_actions(lift, changed)
+    if review.live is not None:
+        experiment = lift.client.experiments.get(review.live.id)
+        changed.live = experiment if experiment.status == "running" else None
     return changed
 
 
@@ -160,6 +166,16 @@ def _read_candidates(lift: Workspace, review: Review) -> None:
 def _read_version(lift: Workspace, review: Review) -> None:
     name = None if review.current is None else review.current.name
     review.current = read_current_version(lift, review.optimization.prompt_id or "", name=name)
+
+
+def _read_live(lift: Workspace, review: Review) -> None:
+    """Read the running experiment of the prompt."""
+    prompt_id = review.optimization.prompt_id
+    if review.keeps_notes and prompt_id:
+        with contextlib.suppress(NotFound):  # a deleted prompt
+            newest = lift.client.prompts.experiments(prompt_id, limit=1).data
+            if newest and newest[0].status == "running":
+                review.live = lift.client.experiments.get(newest[0].id)
 
 
 def _read_notes(lift: Workspace, review: Review) -> None:

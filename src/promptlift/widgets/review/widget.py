@@ -10,6 +10,7 @@ from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import REHEARSAL
 from promptlift.widgets.review.deciding import STOPPABLE
 from promptlift.widgets.review.examples import Examples
+from promptlift.widgets.review.live import experiment_table
 from promptlift.widgets.review.search import family
 from promptlift.widgets.review.variants import head, variants_table
 from promptlift.widgets.tree import Nodes, fold, h, nodes
@@ -41,7 +42,8 @@ class VariantReview(BlindLabelling):
     screened; after a search the edits, each with symptom, quotes and evidence, and a tree of which candidate was made from
     which; the simulated conversations, next to those of the original; what was done so far. A row chooses another variant.
     Edits can be switched off and on: the resulting text is untested, and a button tests it. Apply, Stop and Undo show what
-    will change and ask for confirmation. Nothing changes without these clicks: running the cell again, Run All, papermill
+    will change and ask for confirmation. A running experiment on real users (``lift.live``) has its versions below the finalist, and
+    can be stopped or applied there. Nothing changes without these clicks: running the cell again, Run All, papermill
     and nbconvert only show the review. When the prompt was changed since this review was opened, Apply refuses and shows
     both texts.
 
@@ -70,7 +72,7 @@ class VariantReview(BlindLabelling):
     _esm = front_end("js")
     _css = front_end("css", "commands", "review", "search", "labelling")
     CLASS = "plw-review"
-    PARTS = ("_table", "_chosen", "_search", "_examples", "_done")
+    PARTS = ("_table", "_chosen", "_live", "_search", "_examples", "_done")
 
     _choice = ""
 
@@ -136,6 +138,7 @@ class VariantReview(BlindLabelling):
             "_tree": tree,
             "_table": nodes(table),
             "_chosen": self._chosen_card(),
+            "_live": nodes(self._review.live and experiment_table(self._review.live)),
             "_search": family(self._review, self._choice),
             "_examples": self._list_examples(),
             "_done": self._list_actions(),
