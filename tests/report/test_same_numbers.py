@@ -33,6 +33,7 @@ from support.report_numbers import (
 )
 from support.report_page import NOW, conversations
 from support.searched_service import SearchedService
+from support.side_by_side import experiment
 
 pytestmark = pytest.mark.slow  # every test needs reports in every format, the PDF among them
 
@@ -62,6 +63,8 @@ def written(request, tmp_path_factory):
         variants.attrs["promptlift"] = {"table": "variants", **about}
         tried = optimizations_table(service.optimizations)[0]
         material = replace(material, optimizations=tried, variants=variants, edits=edits_table(items)[0])
+        live = experiment(("v1", "v2", "Variant 1"), 300), experiment(n=200, basis="words"), experiment(n=0)
+        material = replace(material, experiments=live)
     else:
         truth = table.set_index("conversation_id")["sentiment"].eq("positive")
         labels = label(analysis.label_plan(table, by="prompt_id", n=150), truth)
@@ -80,7 +83,10 @@ def test_the_exact_numbers_are_those_of_analysis(written):
     table = table.assign(prompt=table["prompt_id"])
     by = "prompt" if len(ids) > 1 else None
     exact = exact_tables(paths["document"])
-    assert {"optimizations", "variants", "edits"} <= set(exact) or {"corrected", "differences"} <= set(exact)
+    assert {"optimizations", "variants", "edits", "live"} <= set(exact) or {
+        "corrected",
+        "differences",
+    } <= set(exact)
     trend, mine = analysis.completion_trend(table, freq="auto", by=by), exact["completion"]
     trend = trend[trend[["n", "n_missing", "n_in_progress"]].any(axis=1)].reset_index(drop=True)
     assert all(mine[name].equals(trend[name]) for name in ("rate", "rate_low", "rate_high"))

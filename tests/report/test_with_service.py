@@ -74,3 +74,27 @@ def test_two_prompts_take_at_most_eight_pages_and_nothing_is_cut_off(lift):
     pages = weasyprint.HTML(string=page(made, paged=True)).render().pages
     assert 4 <= len(pages) <= 8
     assert not cut_off(pages)
+
+
+def test_the_newest_experiment_of_a_prompt_has_a_section(lift):
+    prompt = lift.create_prompt("Support", "first", llm_model="gpt-4o").id
+    lift.update_prompt(prompt, content="second")
+    lift.live(prompt, {"v1": 0.1}).stop()
+    live = lift.live(prompt, {"v1": 0.5})
+    said = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "On its way."}]
+    records = [
+        {"messages": said, "source_id": str(unit), "metadata": lift.resolve(prompt, f"user-{unit}").metadata}
+        for unit in range(40)
+    ]
+    assert lift.log(records, prompt_id=prompt).logged == 40
+    wait_for_insights(lift, [prompt], progress=False)
+    live.refresh()
+    made = document_of(lift, prompt, clock=clock)
+    (section,) = (one for one in made.sections if one.name == "live")
+    assert section.points == (f"No. 1, Support, running: {live.sentence}.",)
+    assert [row[1:4] for row in section.tables[0].rows] == [
+        (arm.name, arm.weight, arm.units) for arm in live.state.arms
+    ]
+    assert "cannot be told without outcomes" in page(made)
+    earlier = document_of(lift, prompt, clock=clock, period=("2026-03-01", "2026-03-09"))
+    assert "live" not in {one.name for one in earlier.sections}

@@ -23,6 +23,7 @@ from promptlift.report.sections.corrected import corrected, corrected_sentences
 from promptlift.report.sections.examples import example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
+from promptlift.report.sections.live import live
 from promptlift.report.sections.next_steps import next_steps, where_it_fails
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
@@ -107,7 +108,7 @@ def compose(
     found |= {"optimizations": optimizations(material, redacted=redacted), "examples": shown}
     optimized = found["optimizations"]
     parts += [section for section in found.values() if section not in (shown, optimized)]
-    parts += [segments, optimized]
+    parts += [segments, live(material, redacted=redacted), optimized]
     parts += [
         explanations.how_to_read(compared=material.compared),
         explanations.how_measured(

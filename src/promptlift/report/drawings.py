@@ -46,8 +46,8 @@ _GROUP_ID: Final = re.compile(r"<g id=\"[^\"]*\"")
 _SIZE: Final = re.compile(r"<svg ([^>]*?)width=\"[^\"]*\" height=\"[^\"]*\"|<svg ")
 
 
-def paint(name: str, table: pd.DataFrame, width: Width, title: str = "auto") -> str:
-    """Draw the trend, the sentiment or the issues (the results of their analyses), or the lift of ``lift.variants``.
+def paint(name: str, table: Any, width: Width, title: str = "auto") -> str:
+    """Draw the trend, the sentiment or the issues (the results of their analyses), the lift of ``lift.variants``, or an experiment.
 
     The sizes are in inches: the height of the axes, the space at their left, and what is needed below them beside a line of
     tick labels and the axis label.
@@ -65,6 +65,8 @@ def paint(name: str, table: pd.DataFrame, width: Width, title: str = "auto") -> 
         groups = _groups(table)
         height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
         return _paint(name, plots.issues, table, width, title, height, 0.2)
+    if name == "live":
+        return _paint(name, plots.compare, table, width, title, 2.6, 0.9)
     measured = table[table["lift"].notna()]
     height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * measured["stage"].astype("str").nunique()
     return _paint(name, plots.variant_lift, table, width, title, height, 0.2)
@@ -78,7 +80,7 @@ def _groups(table: pd.DataFrame) -> int:
 def _paint(
     name: str,
     plot: Callable[..., Axes],
-    table: pd.DataFrame,
+    table: Any,
     width: Width,
     title: str,
     height: float,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from promptlift.report.document import Field
     from promptlift.report.period import Window
+    from promptlift.schema.experiments import LiveExperiment
 
 GROUP: Final = "prompt"
 PROMPT: Final[Field] = (Column("prompt", "Prompt"), itemgetter(GROUP))
@@ -83,6 +84,8 @@ class Material:
         All of them, which correct the lifts of simulations.
     simulations
         The simulated conversations of the optimizations with labels, by the optimization.
+    experiments
+        Versions side by side on real users, the newest of each prompt, if it ran in the period.
     """
 
     conversations: pd.DataFrame
@@ -97,6 +100,7 @@ class Material:
     labels: Any = None
     labels_of_simulations: Any = None
     simulations: dict[str, pd.DataFrame] = field(default_factory=dict)
+    experiments: tuple[LiveExperiment, ...] = ()
 
     def name_of(self, prompt_id: Any) -> str:
         """Return the name shown of a prompt."""
@@ -199,6 +203,7 @@ def gather(
         variants,
         _edits(source, variants),
         None if window.previous is None else _inside(frames, names, window.previous, attrs),
+        experiments=_experiments(source, ids, window),
     )
     return material if labels is None else _with_labels(source, material, labels)
 
@@ -273,6 +278,23 @@ def _optimizations(
     tried.attrs = {"completeness": next(filter(None, caveats), None)}
     begun = tried[tried["status"].astype("str") != "queued"]["optimization_id"].head(MAX_OPTIMIZATIONS)
     return tried, source.variants(list(begun)) if len(begun) else pd.DataFrame()
+
+
+def _experiments(source: Any, ids: list[str | None], window: Window) -> tuple[LiveExperiment, ...]:
+    """Read the newest experiment of each prompt, if it ran in the period, where the source has them."""
+    found: list[LiveExperiment] = []
+    for one in ids if hasattr(source, "live") else ():
+        with suppress(NotFound):  # a service without experiments
+            for newest in [] if one is None else source.client.prompts.experiments(one, limit=1).data:
+                begun = window.end is None or newest.created_at < window.end
+                over = (
+                    window.start is not None
+                    and newest.ended_at is not None
+                    and newest.ended_at < window.start
+                )
+                if begun and not over:
+                    found.append(source.client.experiments.get(newest.id))
+    return tuple(found)
 
 
 def _edits(source: Any, variants: pd.DataFrame) -> pd.DataFrame:

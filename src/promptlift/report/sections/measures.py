@@ -133,7 +133,7 @@ def estimates(table: pd.DataFrame, name: str) -> tuple[Estimate, ...]:
     return tuple(Estimate.of(row, name) for row in table.to_dict("records"))
 
 
-def painter(name: str, table: pd.DataFrame, title: str = "auto") -> Callable[[Width], str]:
+def painter(name: str, table: Any, title: str = "auto") -> Callable[[Width], str]:
     """Return what draws a table as the figure of this name, once a format asks for figures; ``"auto"`` is its finding."""
 
     def paint(width: Width) -> str:

@@ -1,0 +1,85 @@
+"""The section about experiments: versions side by side on real users."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.report.document import Column, Estimate, Figure, Section, Table
+from promptlift.report.redaction import redact
+from promptlift.report.sections.measures import painter
+from promptlift.schema.inert import one_line
+
+if TYPE_CHECKING:
+    from promptlift.report.gather import Material
+    from promptlift.schema.experiments import LiveArm, LiveDifference, LiveRate
+
+__all__ = ["live"]
+
+_NAME_CHARS: Final = 80
+_MEANING: Final = (
+    "Each user got one version, assigned at random by its weight, and counts once. The interval of a difference stays valid "
+    "however often one looks (a confidence sequence)."
+)
+
+
+def live(material: Material, *, redacted: bool) -> Section | None:
+    """Return the section about the experiments of the prompts; None without any.
+
+    Parameters
+    ----------
+    material
+        The data of the report.
+    redacted
+        Whether to remove personal data that a pattern finds from names.
+    """
+    if not material.experiments:
+        return None
+
+    def shown(text: Any, width: int) -> str:
+        line = one_line(text, width)
+        return redact(line) if redacted else line
+
+    experiments = [
+        one.model_copy(
+            update={
+                "sentence": shown(one.sentence, 400),
+                "arms": [arm.model_copy(update={"name": shown(arm.name, _NAME_CHARS)}) for arm in one.arms],
+            }
+        )
+        for one in material.experiments
+    ]
+    said = tuple(
+        f"No. {number}, {material.name_of(one.prompt_id)}, {one.status}: {one.sentence}."
+        for number, one in enumerate(experiments, 1)
+    )
+    table = Table.of(
+        "live",
+        "Versions on real users",
+        [(number, arm) for number, one in enumerate(experiments, 1) for arm in one.arms],
+        (Column("no", "No.", "count"), lambda row: row[0]),
+        (Column("version", "Version"), lambda row: row[1].name),
+        (Column("weight", "Weight", "share"), lambda row: row[1].weight),
+        (Column("units", "Users", "count"), lambda row: row[1].units),
+        (Column("rate", "Completed", "share", 95), lambda row: _estimate(row[1].rate, "rate", 100.0)),
+        (Column("basis", "Basis"), lambda row: "" if row[1].rate is None else row[1].rate.basis),
+        (
+            Column("difference", "Difference from the current version, points", "points", 95),
+            lambda row: _estimate(row[1].difference, "estimate", 1.0),
+        ),
+        (Column("verdict", "Result"), lambda row: _result(row[1])),
+    )
+    newest = experiments[0]
+    figure = Figure("live", f"{newest.sentence}. Difference over time, No. 1.", painter("live", newest))
+    return Section("live", "Live on real users", (_MEANING,), said, (figure,), (table,))
+
+
+def _estimate(found: LiveRate | LiveDifference | None, name: str, scale: float) -> Estimate | None:
+    value = getattr(found, name, None)
+    if found is None or value is None:
+        return None
+    return Estimate(*(math.nan if end is None else end / scale for end in (value, found.low, found.high)))
+
+
+def _result(arm: LiveArm) -> str:
+    return "current version" if arm.number == 0 else arm.verdict or "cannot be told"
