@@ -74,6 +74,7 @@ def test_an_experiment_in_a_notebook(running):
         html = live._repr_html_()
         assert live.sentence in html
         assert "<table" in html
+        assert "<svg" in html
         assert live.id in repr(live)
         assert live.apply(1, note="sure").state.status == "applied"
         assert lift.resolve("Support", "user-1").content == "first"

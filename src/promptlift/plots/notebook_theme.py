@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,9 @@ from promptlift.plots.palette import PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["follow_notebook_theme", "on_dark", "themed_pictures", "themed_svg"]
+    from matplotlib.axes import Axes
+
+__all__ = ["follow_notebook_theme", "on_dark", "picture", "themed_pictures", "themed_svg"]
 
 _COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}(?![0-9a-fA-F])")
 # What only a file needs; its style would hold for the whole page.
@@ -83,6 +86,16 @@ def themed_pictures(figure: Figure) -> tuple[str, str] | None:
     dark = _COLOR.sub(lambda found: on_dark(found.group().lower()), light)
     # Black letters have no colour of their own in the drawing.
     return light, dark.replace("<svg ", '<svg fill="#ffffff" ', 1)
+
+
+def picture(draw: Callable[[Axes], Any], words: str, *, height: float) -> str:
+    """Return a plot as a part of a page, which chooses its colours; the words are for those who cannot see it."""
+    # Whatever style the notebook has.
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        figure = Figure(figsize=(8.0, height), layout="constrained")
+        draw(figure.subplots())
+        return f'<div role="img" aria-label="{escape(words)}">{themed_svg(figure)}</div>'
 
 
 def themed_svg(figure: Figure) -> str | None:

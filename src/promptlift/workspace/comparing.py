@@ -98,17 +98,9 @@ class Comparison:
     def _picture(self) -> str:
         if self.table.empty:
             return ""
-        import matplotlib as mpl  # noqa: PLC0415  drawing takes its time to load
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        from promptlift.plots.notebook_theme import picture  # noqa: PLC0415  drawing takes its time to load
 
-        from promptlift.plots.notebook_theme import themed_svg  # noqa: PLC0415
-
-        # The page chooses the colours, whatever style the notebook has.
-        with mpl.rc_context():
-            mpl.rcdefaults()
-            figure = Figure(figsize=(8.0, 2.4), layout="constrained")
-            self.plot(ax=figure.subplots())
-            return f'<div role="img" aria-label="{html.escape(self.sentence)}">{themed_svg(figure)}</div>'
+        return picture(lambda ax: self.plot(ax=ax), self.sentence, height=2.4)
 
     def _html_table(self) -> str:
         if self.table.empty:

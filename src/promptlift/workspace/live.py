@@ -75,11 +75,17 @@ class Live(Room):
         return f"<experiment {self.id}: {self.state.status}. {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        from promptlift.display.static_html import element, paragraph, root, table  # noqa: PLC0415 - for notebooks only
+        from markupsafe import Markup  # noqa: PLC0415 - for notebooks only
+
+        from promptlift.display.static_html import element, paragraph, root, table  # noqa: PLC0415
+        from promptlift.plots import compare  # noqa: PLC0415
+        from promptlift.plots.notebook_theme import picture  # noqa: PLC0415
 
         shown = self.table.drop(columns=["version_id", "variant_id"])
         cells = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
-        return str(root(paragraph(element("b", self.sentence)), table(list(shown), cells)))
+        drawn = picture(lambda ax: compare(self, ax=ax), self.sentence, height=3.4)
+        about = paragraph(element("b", self.sentence)), Markup(drawn), table(list(shown), cells)  # noqa: S704 - escaped there
+        return str(root(*about))
 
 
 def _cell(value: Any) -> str:
