@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 ORIGINAL = "You help {name} at [SHOP]. Never promise a refund."
 TEXT = "You help {name}, and you say what comes next.\nNever promise a refund."
-PAGE = ROOT / "notebooks" / "docs" / "candidates.md"
+PAGE = ROOT / "notebooks" / "docs" / "optimizations.md"
 
 
 def test_what_cannot_be_tested_is_refused_in_words(begin):
@@ -90,7 +90,9 @@ def test_the_page_hands_in_what_gepa_wrote(begin, monkeypatch):
     caller = begin(model)
     caller.settings(**SMALL | {"personaCount": 5, "scenariosPerSimulation": 3})
     prompt_id = world_prompt(caller, world)
-    (code,) = re.findall(r"^```python$(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(
+        r"^```python\n(import gepa$.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     with (
         serving(model) as endpoint,
         promptlift.connect(caller.service.base_url, caller.service.key, progress=False) as lift,
