@@ -51,6 +51,9 @@ _RUNS: Final = (_HAN, *_KANA, _UNSPACED)
 _TOKEN: Final = re.compile(
     "|".join([*(f"[{run}]+" for run in _RUNS), f"(?:[^\\W_{''.join(_RUNS)}]|[{_MARKS}])+"])
 )
+# Without these scripts one class of characters, which is much faster than the alternatives.
+_OF_A_RUN: Final = re.compile(f"[{''.join(_RUNS)}]")
+_SPACED: Final = re.compile(f"[\\w{_MARKS}]+")
 _PAIRED: Final = re.compile(f"[{_HAN}{_UNSPACED}]")
 _ASCII_WORD: Final = re.compile(r"(?<![^\W_])[^\W_]{2,40}(?![^\W_])", re.ASCII)
 HIRAGANA: Final = re.compile(f"[{_KANA[0]}]+")
@@ -83,8 +86,11 @@ def words_of(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(_DIGITS.sub(MASK, text.lower()))
+    text = _DIGITS.sub(MASK, unicodedata.normalize("NFKC", text).casefold())
+    if not _OF_A_RUN.search(text):
+        return [word for word in _SPACED.findall(text.replace("_", " ")) if 1 < len(word) <= _LONGEST_WORD]
     words = []
-    for run in _TOKEN.findall(_DIGITS.sub(MASK, unicodedata.normalize("NFKC", text).casefold())):
+    for run in _TOKEN.findall(text):
         if _PAIRED.match(run):
             if 2 < len(run) <= _LONGEST_RUN:
                 words.append(run)
@@ -124,11 +130,10 @@ def turns_of(content: Any) -> Sequence[Mapping[str, Any]]:
 
 def opening(turns: Sequence[Mapping[str, Any]]) -> Document:
     """Return what the user asked for, the first turns above all, and the tools that were called."""
-    words: Counter[str] = Counter()
-    texts = [turn["content"] for turn in turns if turn["role"] == "user"]
-    for place, text in enumerate(texts[:_TURNS]):
-        for word in words_of(text[:TURN_CHARS]):
-            words[word] += _WEIGHT_OF_FIRST if place < _FIRST_TURNS else 1
+    texts = [turn["content"][:TURN_CHARS] for turn in turns if turn["role"] == "user"][:_TURNS]
+    first = Counter(word for text in texts[:_FIRST_TURNS] for word in words_of(text))
+    words = Counter({word: _WEIGHT_OF_FIRST * count for word, count in first.items()})
+    words.update(word for text in texts[_FIRST_TURNS:] for word in words_of(text))
     return Document(words, _tools(turns))
 
 

@@ -159,7 +159,15 @@ def dump_content(transcript: Transcript) -> str:
     if transcript.metadata:
         document["metadata"] = transcript.metadata
     document.update(transcript.model_extra or {})
-    return json.dumps(document, ensure_ascii=False)
+    return compact_json(document)
+
+
+def compact_json(document: Any) -> str:
+    """Write JSON without spaces; numbers that orjson cannot write too."""
+    try:
+        return orjson.dumps(document).decode()
+    except TypeError:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:

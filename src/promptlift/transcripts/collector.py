@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -385,10 +384,6 @@ class Collector:
             Transcript.model_validate({"messages": messages, "metadata": metadata or None})
         )
         size = _bytes(content, "metadata")
-        if size > CONTENT_BYTES:
-            # Without the spaces between the fields it may fit.
-            content = json.dumps(json.loads(content), ensure_ascii=False, separators=(",", ":"))
-            size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
             raise Unreadable(f"the conversation has {size} bytes of content; the limit is {CONTENT_BYTES}")
         if metadata and json_depth(content) > JSON_DEPTH:
