@@ -183,10 +183,12 @@ class _Table:
         self._places: dict[str | None, int] = {}
         # Columns of unknown meaning that vary by message.
         self._varying: set[str] = set()
-        self._waiting: list[tuple[int, bytes]] = []
+        # Consecutive rows of one conversation are stored together.
+        self._key = 0
+        self._run: list[bytes] = []
         self._file = sqlite3.connect("", check_same_thread=False)
         self._file.execute("PRAGMA journal_mode = OFF")
-        self._file.execute("CREATE TABLE rows (place INTEGER PRIMARY KEY, row BLOB)")
+        self._file.execute("CREATE TABLE rows (place INTEGER PRIMARY KEY, run BLOB)")
 
     def close(self) -> None:
         """Delete the database."""
@@ -209,13 +211,17 @@ class _Table:
         name = columns.get(row, "conversation")
         name = str(name) if is_something(name) and not isinstance(name, dict | list) else None
         place = self._places.setdefault(name, number)
-        self._waiting.append((place << _PLACE_BITS | number, pickle.dumps((line, row))))
-        if len(self._waiting) == _STORED_AT_ONCE:
+        stored = pickle.dumps((line, row))
+        if place != self._key >> _PLACE_BITS or len(self._run) == _STORED_AT_ONCE:
             self._store()
+        if not self._run:
+            self._key = place << _PLACE_BITS | number
+        self._run.append(stored)
 
     def _store(self) -> None:
-        self._file.executemany("INSERT INTO rows VALUES (?, ?)", self._waiting)
-        self._waiting.clear()
+        if self._run:
+            self._file.execute("INSERT INTO rows VALUES (?, ?)", (self._key, pickle.dumps(self._run)))
+            self._run.clear()
 
     def check(self, number: int) -> None:
         """Stop reading if all rows so far belong to one conversation, far exceeding its limit.
@@ -232,9 +238,10 @@ class _Table:
     def _stored(self) -> Iterator[tuple[str | None, Iterator[tuple[int, dict[str, Any]]]]]:
         """Yield the conversations in the order of their first rows, each with line and cells of its rows."""
         names = {place: name for name, place in self._places.items()}
-        stored = self._file.execute("SELECT place, row FROM rows ORDER BY place")
+        stored = self._file.execute("SELECT place, run FROM rows ORDER BY place")
         for place, group in itertools.groupby(stored, key=lambda one: one[0] >> _PLACE_BITS):
-            yield names[place], (pickle.loads(row) for _, row in group)  # noqa: S301 - written above
+            rows = (row for _, run in group for row in pickle.loads(run))  # noqa: S301 - written above
+            yield names[place], map(pickle.loads, rows)
 
     def conversations(self) -> Iterator[tuple[str | None, list[_Row]]]:
         """Yield the conversations, with no more rows than one may have; rows without a conversation become problems."""
