@@ -143,6 +143,14 @@ def test_lost_answers_and_failures_leave_every_conversation_there_once(service, 
     assert len(service.rows) == len({row["content"] for row in service.rows}) == 200
 
 
+def test_the_source_id_changes_nothing_else_in_the_content():
+    text = '{"messages":[{"role":"user","content":"é"}],"metadata":{"number":%s}}'
+    exact, unreadable = text % 2**70, text % "NaN"
+    sent = json.loads(one({"content": exact, "source_id": "s1"}).body)["content"]
+    assert sent == exact[:-2] + ',"sourceId":"s1"}}'
+    assert json.loads(one({"content": unreadable, "source_id": "s1"}).body)["content"] == unreadable
+
+
 def test_content_at_the_limit_goes_out_without_the_source_id_in_it():
     text = json.dumps({"messages": [{"role": "user", "content": "x" * 90_000}] * 5})
     text = text[:-1] + " " * (524_288 - len(text) - 20) + "}"

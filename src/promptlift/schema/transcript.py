@@ -163,7 +163,7 @@ def dump_content(transcript: Transcript) -> str:
 
 
 def compact_json(document: Any) -> str:
-    """Write JSON without spaces; numbers that orjson cannot write too."""
+    """Write JSON without spaces; also what orjson cannot write: numbers of more than 64 bits, and half surrogate pairs."""
     try:
         return orjson.dumps(document).decode()
     except TypeError:

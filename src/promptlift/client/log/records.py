@@ -17,7 +17,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema import limits
 from promptlift.schema.conversations import CONVERSATION_STATUSES, FACTS
 from promptlift.schema.metadata import SOURCE_FIELD, flat_metadata
-from promptlift.schema.transcript import looks_structured, parse_content
+from promptlift.schema.transcript import compact_json, looks_structured, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -213,7 +213,7 @@ def _with_source_id(content: str, source_id: str) -> str:
     if not looks_structured(content):
         return content
     try:
-        document = json.loads(content.lstrip("\ufeff \t\r\n"))
+        document = json.loads(content.lstrip("\ufeff \t\r\n"), parse_constant=int)  # NaN is no JSON
     except (ValueError, RecursionError):
         return content  # the service reports the problem
     metadata = document.get("metadata")
@@ -222,14 +222,11 @@ def _with_source_id(content: str, source_id: str) -> str:
     if not isinstance(metadata, dict) or SOURCE_FIELD in metadata:
         return content
     document["metadata"] = {**metadata, SOURCE_FIELD: source_id}
-    for separators in (None, (",", ":")):
-        text = json.dumps(document, ensure_ascii=False, separators=separators)
-        try:
-            if len(text.encode()) <= limits.CONTENT_BYTES:
-                return text
-        except UnicodeEncodeError:
-            break
-    return content
+    text = compact_json(document)
+    try:
+        return text if len(text.encode()) <= limits.CONTENT_BYTES else content
+    except UnicodeEncodeError:
+        return content
 
 
 def _content(record: Any) -> str:
