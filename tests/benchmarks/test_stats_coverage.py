@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from promptlift.stats import change_point, lift_interval, trend_test
-from promptlift.stats.arms import ArmOutcome, compare_arms
+from promptlift.stats.arms import compare_arms
 from promptlift.stats.differences import score_interval
 from promptlift.stats.experiment import Experiment
 from promptlift.stats.multiplicity import rank_interval, ranks
@@ -18,6 +18,8 @@ from promptlift.stats.passes import Outcome
 from promptlift.stats.regression import ScenarioPairs, regression_test
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
 from promptlift.stats.stratified import stratified_difference
+from stats.test_arms import outcomes
+from stats.test_trend import days
 
 pytestmark = pytest.mark.benchmark
 
@@ -95,12 +97,6 @@ def test_false_alarms_are_rare_when_nothing_changed(scenarios, pairs):
     assert negative / runs > 0.6
 
 
-def days(seed=1, slope=0.0, count=30, per_day=20, rate=0.7):
-    rng = np.random.default_rng(seed)
-    n = rng.poisson(per_day, count)
-    return rng.binomial(n, np.clip(rate + slope * np.arange(count), 0, 1)), n
-
-
 def test_false_trends_are_five_in_a_hundred():
     found = [trend_test(*days(seed)).p < 0.05 for seed in range(3000)]
     assert 0.03 < np.mean(found) < 0.06
@@ -109,23 +105,6 @@ def test_false_trends_are_five_in_a_hundred():
 def test_false_jumps_are_five_in_a_hundred():
     found = [change_point(*days(seed)).p <= 0.05 for seed in range(600)]
     assert 0.025 < np.mean(found) < 0.08
-
-
-def outcomes(*arms, clusters=None):
-    """Outcomes of each arm in cells 1 and up; ``None`` was lost."""
-    return [
-        ArmOutcome(
-            cell,
-            arm,
-            bool(done),
-            0.5 if done else -0.5,
-            80.0 if done else 30.0,
-            clusters[cell - 1] if clusters else f"p{cell}",
-        )
-        for arm, column in enumerate(arms)
-        for cell, done in enumerate(column, start=1)
-        if done is not None
-    ]
 
 
 def test_a_claim_that_any_arm_is_not_worse_is_wrong_in_at_most_five_percent():

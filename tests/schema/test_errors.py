@@ -47,16 +47,6 @@ def test_the_code_decides_first_and_the_status_second(status, answer, kind):
     assert str(error)
 
 
-def test_a_quota_says_what_is_used_and_when_it_resets():
-    error = from_response(
-        429,
-        body("LIMIT_EXCEEDED", limit=5, used=5, resetAt="2026-12-01T00:00:00.000Z"),
-        request="POST /prompts",
-    )
-    assert isinstance(error, errors.LimitExceeded)
-    assert (error.limit, error.used, error.reset_at) == (5, 5, "2026-12-01T00:00:00.000Z")
-
-
 def test_a_rate_limit_says_how_long_to_wait():
     error = from_response(429, body("RATE_LIMIT_EXCEEDED"), retry_after=12.5)
     assert isinstance(error, errors.RateLimited)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import usual_ways
-from experiment_truth import CELLS, mean, shown
+from experiment_truth import mean, shown
 from optimization_runs import Wanted
 
 from benchmarks.tables import markdown
@@ -57,11 +57,6 @@ class Finished:
         return self.record["conversations"] - sum(len(one["arms"]) * len(one["cells"]) for one in verified)
 
     @property
-    def budget(self) -> int:
-        """The most conversations that the decision may take."""
-        return self.record["conversations_max"] - 2 * CELLS * self.record["verification_passes"]
-
-    @property
     def winner(self) -> int | None:
         return self.record["winner"]
 
@@ -99,10 +94,6 @@ class Row:
         return f"{effect}, {self.mode}, {self.confidence_mode}"
 
     @property
-    def winners(self) -> list[Finished]:
-        return [one for one in self.runs if one.winner is not None]
-
-    @property
     def false(self) -> int:
         return sum(one.is_false for one in self.runs)
 
@@ -132,14 +123,6 @@ class Row:
     def conversations(self) -> float:
         return mean([one.conversations for one in self.runs])
 
-    @property
-    def shares_of_budget(self) -> list[float]:
-        return [one.conversations / one.budget for one in self.runs]
-
-    def errors(self) -> list[float]:
-        """What the expected lift of winners says less what is true, in points."""
-        return [one.results["liftPointsExpected"] - one.true_points for one in self.winners]
-
 
 def rows_of(records: Iterable[dict]) -> list[Row]:
     """Sort records into rows."""
@@ -166,7 +149,6 @@ def table(rows: Sequence[Row]) -> str:
         "highest mean false / right %",
         "z with peeking false / right %",
         "conversations",
-        "expected lift of winners is off by, points",
         "coverage of the 90 % interval",
     )
     lines = []
@@ -186,7 +168,6 @@ def table(rows: Sequence[Row]) -> str:
                 both("highest mean"),
                 both("z"),
                 shown(row.conversations, 0),
-                shown(mean(row.errors())),
                 f"{100 * mean([one.covers_points for one in row.runs]):.0f}",
             )
         )
