@@ -32,9 +32,10 @@ from promptlift.service.store import (
 from promptlift.service.store import deployments as rows
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
-from promptlift.service.store.tables.prompts import PromptRow, VersionRow
+from promptlift.service.store.tables.prompts import VersionRow
 from promptlift.service.store.tables.runs import KeptResults, OptimizationRow, VariantRow
 from support.asking import ask
+from support.stored_rows import conversation_row, insights_row, prompt_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,23 +98,9 @@ class World:
 
     def add_prompt(self, content: str = ORIGINAL) -> str:
         prompt_id = new_id("prm")
-        values = {
-            "id": prompt_id,
-            "account_id": self.account,
-            "name": "Support",
-            "content": content,
-            "llm_model": "gpt-4o",
-            "description": None,
-            "tags": [],
-            "temperature": None,
-            "max_tokens": None,
-            "objective": "Help.",
-            "status": "active",
-            "created_at": clock.moment(),
-            "updated_at": clock.moment(),
-        }
         with self.database.write() as connection:
-            prompts.add(Rows(connection), PromptRow(**values))
+            row = prompt_row(prompt_id, self.account, clock.now(), content=content, objective="Help.")
+            prompts.add(Rows(connection), row)
         return prompt_id
 
     def optimization(
@@ -299,27 +286,19 @@ class World:
             conversations.add(
                 connection,
                 [
-                    {
-                        "id": one,
-                        "account_id": self.account,
-                        "prompt_id": prompt_id or self.prompt_id,
-                        "status": each.status,
-                        "llm_model": None,
-                        "company_name": None,
-                        "idempotency_key": None,
-                        "created_at": clock.now(),
-                        "started_at": at + n * apart,
-                        "ended_at": at + n * apart,
-                        "message_count": each.messages,
-                        "user_turns": 1,
-                        "response_seconds": each.response_seconds,
-                        "has_insights": True,
-                        "judging": "done",
-                        "generation": 1,
-                        "judge_after": 0,
-                        "judge_attempts": 0,
+                    conversation_row(
+                        one,
+                        self.account,
+                        prompt_id or self.prompt_id,
+                        at + n * apart,
+                        status=each.status,
+                        created_at=clock.now(),
+                        message_count=each.messages,
+                        response_seconds=each.response_seconds,
+                        has_insights=True,
+                        judging="done",
                         **assigned_columns({"metadata": each.metadata}),
-                    }
+                    )
                     for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
                 [
@@ -334,16 +313,15 @@ class World:
                 connection.execute(
                     insights.insert(),
                     [
-                        {
-                            "conversation_id": one,
-                            "generation": 1,
-                            "sentiment": "positive",
-                            "sentiment_score": each.sentiment,
-                            "task_completed": each.completed,
-                            "basis": each.basis,
-                            "document": document,
+                        insights_row(
+                            one,
+                            document,
+                            sentiment="positive",
+                            sentiment_score=each.sentiment,
+                            task_completed=each.completed,
+                            basis=each.basis,
                             **conversation_counts.counted_of(document),
-                        }
+                        )
                         for one, each in zip(ids, logged, strict=True)
                         for document in [json.dumps(_document(each))]
                     ],
