@@ -99,6 +99,17 @@ def test_an_id_with_a_slash_is_not_another_endpoint(client, wire):
         assert client.prompts.get(prompt_id).id == prompt_id
 
 
+def test_missing_fields_are_named_as_the_specification_says(wire):
+    answer = wire.ask("POST", f"/{wire.scheme.segment}", {})
+    assert answer.status == 400
+    assert answer.error["code"] == "VALIDATION_ERROR"
+    assert answer.error["details"] == dict.fromkeys(("name", "content", "llmModel"), "Required field")
+    answer = wire.ask("POST", "/conversations", {})
+    assert answer.error["details"] == dict.fromkeys(("promptId", "content"), "Required field")
+    answer = wire.ask("POST", "/conversations", {"content": "User: hi"})
+    assert answer.error["details"] == {"promptId": "Required field"}
+
+
 def test_an_invalid_model_is_told_under_its_field(wire, client):
     body = {"name": "n", "content": "c", "llmModel": "gpt-44o"}
     answer = wire.ask("POST", f"/{wire.scheme.segment}", body)

@@ -70,3 +70,11 @@ def test_no_setting_and_no_group_can_be_null():
         with pytest.raises(ValidationError, match="must not be null") as caught:
             SettingsChange.model_validate(nest(path, None))
         assert caught.value.errors()[0]["loc"] == path
+
+
+@pytest.mark.parametrize("path", [(), ("general",), ("optimization",), ("optimization", "autoDeploy")])
+def test_an_unknown_field_is_refused_by_its_path(path):
+    with pytest.raises(ValidationError) as caught:
+        SettingsChange.model_validate(nest((*path, "novel"), 1))
+    assert caught.value.errors()[0]["loc"] == (*path, "novel")
+    assert caught.value.errors()[0]["type"] == "extra_forbidden"
