@@ -372,7 +372,7 @@ def found_topics(wire, prompt_id, ids):
 
     def is_over():
         status, _ = wire.send("GET", f"/prompts/{prompt_id}/topics")
-        return status == 200 and not asked(wire, "GET", f"/prompts/{prompt_id}/status")["insights"]["again"]
+        return status == 200 and not asked(wire, "GET", f"/prompts/{prompt_id}/topics")["placing"]
 
     wait_until(is_over, what="topics are found and given", seconds=300)
     names = [one["name"] for one in asked(wire, "GET", f"/prompts/{prompt_id}/topics")["topics"]]

@@ -56,6 +56,8 @@ class PromptTopics(LinkedModel):
     """Conversations that were compared."""
     found_at: UtcTime
     """When: a topic with the same ``foundAt`` is new, one with the same ``vanishedAt`` has just vanished."""
+    placing: bool = False
+    """Whether conversations have yet to get the topic that was changed."""
 
 
 class TopicUpdate(RequestModel):

@@ -38,19 +38,19 @@ class Topics:
         self._found = self._wait()
 
     def _wait(self) -> PromptTopics | None:
-        """Return the topics; while the service looks for the first ones, wait up to a minute."""
+        """Return the topics; wait up to a minute for the first ones, and until the conversations have theirs."""
         api, deadline = self._lift.client.prompts, time.monotonic() + _LONGEST_WAIT
         while True:
+            late = time.monotonic() > deadline
             try:
                 found = api.topics(self._prompt_id)
+                if late or not found.placing:
+                    return found
             except NotFound:
                 counts = api.status(self._prompt_id).insights
-                if counts is None or counts.ready < _ENOUGH or time.monotonic() > deadline:
+                if late or counts is None or counts.ready < _ENOUGH:
                     return None
-                time.sleep(_PAUSE)
-            else:
-                self._lift._wait_for_verdicts(self._prompt_id)  # noqa: SLF001 - of the workspace
-                return found
+            time.sleep(_PAUSE)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -82,8 +82,8 @@ class Topics:
         into = changes.get("merged_into")
         if into is not None:
             changes["merged_into"] = self._number(into)
-        self._found = self._lift.client.prompts.update_topic(self._prompt_id, self._number(topic), **changes)
-        self._lift._wait_for_verdicts(self._prompt_id)  # noqa: SLF001 - of the workspace
+        self._lift.client.prompts.update_topic(self._prompt_id, self._number(topic), **changes)
+        self._found = self._wait()
         return self
 
     def _number(self, topic: str | int) -> int:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, select, update
 
 from promptlift.clustering.kept import KeptTopics
-from promptlift.schema.topics import TopicUpdate
+from promptlift.schema.topics import Topic, TopicUpdate
 from promptlift.service import clock
 from promptlift.service.actions import topics as actions
 from promptlift.service.errors import ApiException
 from promptlift.service.insights import topics as found_topics
-from promptlift.service.insights.topics import TopicJob
-from promptlift.service.store import SQLAlchemyError, accounts, topics
+from promptlift.service.insights.judge import OneByOne
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.service.insights.topics import PlacedTopics, TopicJob
+from promptlift.service.insights.worker import InsightJobs
+from promptlift.service.store import accounts, conversation_counts, judging, topics
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables.conversations import ContentRow, ConversationRow
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
 from promptlift.service.store.tables.prompts import AtlasRow
+from support.conversation_recount import assert_counts_are_a_recount
 from support.databases import sqlite_only
 from support.deployed import later
 from support.stub_endpoint import completion
@@ -28,20 +33,33 @@ N = 60
 
 
 def log(world, contents):
-    """Log judged conversations with these transcripts."""
+    """Log conversations with these transcripts that the built-in rules judged; return their ids."""
     world.log(len(contents), at=later())
     with world.database.write() as connection:
-        ids = [
-            *connection.scalars(
-                ConversationRow.__table__.select()
-                .with_only_columns(ConversationRow.id)
-                .order_by(ConversationRow.seq)
-            )
-        ]
-        for one, content in zip(ids[-len(contents) :], contents, strict=True):
-            connection.execute(
-                update(ContentRow).filter_by(conversation_id=one).values(content=content.encode())
-            )
+        newest = select(ConversationRow.id).order_by(ConversationRow.seq.desc()).limit(len(contents))
+        ids = [*connection.scalars(newest)][::-1]
+        with conversation_counts.following(connection, ids):
+            for one, content in zip(ids, contents, strict=True):
+                connection.execute(
+                    update(ContentRow).filter_by(conversation_id=one).values(content=content.encode())
+                )
+                mine = InsightsRow.conversation_id == one
+                document = json.loads(connection.scalar(select(InsightsRow.document).where(mine)))
+                values = {"by_words": True, "topic_number": 0}
+                values["document"] = json.dumps(document | {"analyser": "lexicon"})
+                connection.execute(update(InsightsRow).where(mine).values(values))
+    return ids
+
+
+def names_of(world, ids):
+    """Return the topic of conversations, as lists count it and as their insights have it."""
+    query = select(InsightsRow.conversation_id, InsightsRow.topic, InsightsRow.document)
+    with world.database.read() as connection:
+        found = {
+            one: (topic, json.loads(document)["topics"]) for one, topic, document in connection.execute(query)
+        }
+    assert all(topics == ([] if name is None else [name]) for name, topics in found.values())
+    return [found[one][0] for one in ids]
 
 
 def kept(world):
@@ -53,9 +71,9 @@ def change(world, topic, **changes):
     return world.ask(actions.update, world.prompt_id, TopicUpdate(topic=topic, **changes))
 
 
-def renewed(world, job):
-    """Let a day go by, with one conversation."""
-    log(world, topical("English", 1, seed=9)["content"].tolist())
+def renewed(world, job, contents=()):
+    """Let a day go by, with one conversation or some."""
+    log(world, [*contents] or topical("English", 1, seed=9)["content"].tolist())
     with world.database.write() as connection:
         connection.execute(update(AtlasRow).values(found_at=clock.now() - 2 * clock.DAY))
     job._everywhere_at = 0.0
@@ -66,22 +84,21 @@ def renewed(world, job):
 def test_two_workers_find_the_same_topics_once_and_a_day_later_again(world):
     log(world, topical("English", N)["content"].tolist())
     jobs = [TopicJob(world.database) for _ in range(2)]
-    problems = []
+    # Both have found the first ones before either stores them.
+    both = threading.Barrier(2)
+    real = found_topics.renew
 
-    def look(job):
-        try:
-            job._look()
-        except SQLAlchemyError as error:
-            problems.append(error)
+    def renew(*given, **options):
+        found = real(*given, **options)
+        both.wait(60)
+        return found
 
-    threads = [threading.Thread(target=look, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
+        patch.setattr(found_topics, "renew", renew)
+        for done in [threads.submit(job._find_due) for job in jobs]:
+            done.result()
     first = kept(world)
     assert first.version == 1
-    assert len(problems) <= 1
     assert len(first.found.topics) >= 3
     # Without new conversations nothing is found anew.
     jobs[0]._everywhere_at = 0.0
@@ -183,3 +200,136 @@ def test_a_model_names_topics_on_one_line_and_what_is_excluded_is_in_no_name(wor
     assert found[0].summary == "They want it."
     assert "refund" not in " ".join(one.name + one.words for one in found) + said[0]
     assert 999 not in {one.id for one in found}
+
+
+@pytest.mark.slow
+def test_conversations_get_their_topic_the_newest_first_and_only_those_whose_topic_changes(
+    world, monkeypatch
+):
+    monkeypatch.setattr(found_topics, "_PLACED_AT_ONCE", 25)
+    ids = log(world, topical("English", N)["content"].tolist())
+    job = TopicJob(world.database)
+    job._find_due()
+    assert job._place_some(world.prompt_id)
+    names = names_of(world, ids)
+    assert (names[:-25], sum(name is None for name in names[-25:]) <= 3) == ([None] * (N - 25), True)
+    # Another process continues where this one ended.
+    monkeypatch.setattr(KeptTopics, "topics_of", counting := Counting(KeptTopics.topics_of))
+    TopicJob(world.database)._look()
+    assert counting.total == N - 25
+    before = names_of(world, ids)
+    assert before.count(None) <= 6
+    assert not world.ask(actions.get, world.prompt_id)["placing"]
+    # A new name needs no transcript, and changes only the conversations that have it.
+    topic = kept(world).found.topics[0]
+    with world.database.write() as connection:
+        connection.execute(delete(ContentRow))
+        connection.execute(update(ConversationRow).values(updated_at=1))
+    assert change(world, topic.id, name="Refunds")["placing"]
+    job._look()
+    assert names_of(world, ids) == ["Refunds" if name == topic.name else name for name in before]
+    with world.database.read() as connection:
+        changed = {*connection.scalars(select(ConversationRow.id).where(ConversationRow.updated_at > 1))}
+    assert changed == {one for one, name in zip(ids, before, strict=True) if name == topic.name}
+    change(world, topic.id, excluded=True)
+    job._look()
+    assert names_of(world, ids) == [None if name == topic.name else name for name in before]
+    assert counting.total == N - 25
+    assert_counts_are_a_recount(world.database)
+
+
+class Counting:
+    """A method that counts the conversations that it was given."""
+
+    def __init__(self, real):
+        self.real, self.total = real, 0
+
+    def __get__(self, kept, _owner=None):
+        return lambda contents: self(kept, contents)
+
+    def __call__(self, kept, contents):
+        self.total += len(contents)
+        return self.real(kept, contents)
+
+
+@pytest.mark.slow
+@sqlite_only
+def test_a_daily_run_reads_only_those_that_were_near_no_topic_or_one_that_vanished(world):
+    table = topical("English", 4 * N)
+    subscription = table["truth"] == "subscription"
+    others = table["content"][~subscription].tolist()
+    ids = log(world, others)
+    job = TopicJob(world.database)
+    job._look()
+    before = names_of(world, ids)
+    renewed(world, job)
+    assert (kept(world).version, kept(world).waiting) == (2, [])
+    assert names_of(world, ids) == before
+    # They were near none when they were judged.
+    new = table["content"][subscription].tolist()
+    renewed(world, job, new)
+    assert kept(world).version == 3
+    with world.database.read() as connection:
+        latest = [
+            *connection.scalars(
+                select(ConversationRow.id).order_by(ConversationRow.seq.desc()).limit(len(new))
+            )
+        ]
+    names = names_of(world, latest)
+    assert sum(one not in {*before, None} for one in names) >= 0.9 * len(new)
+    after = names_of(world, ids)
+    assert all(now == name for now, name in zip(after, before, strict=True) if name is not None)
+
+
+@pytest.mark.slow
+def test_a_conversation_that_is_judged_while_topics_change_gets_the_topic_after_the_change(
+    world, monkeypatch
+):
+    contents = topical("English", N)["content"].tolist()
+    ids = log(world, contents)
+    job = TopicJob(world.database)
+    job._look()
+    (name,) = names_of(world, ids[:1])
+    number = next(one.id for one in kept(world).found.topics if one.name == name)
+    (new,) = log(world, contents[:1])
+    with world.database.write() as connection:
+        judging.ask_again(connection, world.account, conversation_id=new, now=clock.now())
+        assert judging.LEASES.claim(connection, "one", limit=9, now=clock.now()) == [new]
+    real = PlacedTopics.place
+
+    def meanwhile(*given):
+        placed = real(*given)
+        monkeypatch.setattr(PlacedTopics, "place", real)
+        change(world, number, name="Refunds")
+        job._look()
+        return placed
+
+    monkeypatch.setattr(PlacedTopics, "place", meanwhile)
+    jobs = InsightJobs(world.database, OneByOne(LexiconJudge()), worker="one", at_a_time=1)
+    jobs.work([new])
+    jobs.stop()
+    assert names_of(world, [ids[0], new]) == ["Refunds", "Refunds"]
+    assert_counts_are_a_recount(world.database)
+
+
+@pytest.mark.slow
+@sqlite_only
+def test_a_topic_that_vanished_stays_known_while_others_are_merged_into_it_through_others(world, monkeypatch):
+    ids = log(world, topical("English", N)["content"].tolist())
+    job = TopicJob(world.database)
+    job._look()
+    monkeypatch.setattr(found_topics, "_VANISHED_MAX", 0)
+    (name,) = names_of(world, ids[:1])
+    found = kept(world).found.model_copy(deep=True)
+    old = {"words": "old", "found_at": found.found_at, "vanished_at": found.found_at}
+    found.topics += [
+        Topic(id=100, name="Between", merged_into=101, **old),
+        Topic(id=101, name="Money", **old),
+        Topic(id=102, name="Nobody's", **old),
+    ]
+    with world.database.write() as connection:
+        connection.execute(update(AtlasRow).values(found=found))
+    change(world, next(one.id for one in found.topics if one.name == name), merged_into=100)
+    renewed(world, job)
+    assert {one.id for one in kept(world).found.topics if one.vanished_at is not None} == {100, 101}
+    assert names_of(world, ids[:1]) == ["Money"]

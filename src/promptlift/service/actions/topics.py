@@ -11,8 +11,8 @@ from promptlift.schema.topics import Topic
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, not_found
-from promptlift.service.insights.topics import root_of, sample, shown_names
-from promptlift.service.store import judging, topics
+from promptlift.service.insights.topics import merged, renamed, sample, shown_names, waiting
+from promptlift.service.store import topics
 from promptlift.words.names import distinct_lines, one_line
 
 if TYPE_CHECKING:
@@ -37,10 +37,9 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
     body, given = call.body, call.body.model_fields_set
     with call.read() as rows:
         version = _kept(call, rows).version
-        contents = sample(rows.core, call.account_id, call.id) if "split" in given and body.split else {}
+        contents = sample(rows.core, call.account_id, call.id) if body.split else {}
     with call.write() as rows:
-        call.prompt(rows, lock=True)
-        row = _kept(call, rows)
+        row = _kept(call, rows, lock=True)
         if row.version != version:
             raise invalid_state("The topics were found anew meanwhile; look at them and change them again")
         found = row.found.model_copy(deep=True)
@@ -55,8 +54,9 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
             topic.pinned = body.pinned
         if body.excluded is not None:
             topic.excluded = body.excluded
+        moved: list[int] = []
         if body.split is not None and body.split != topic.split:
-            _split(row, found, topic, [*contents.values()])
+            moved = _split(row, found, topic, [*contents.values()])
         if "name" in given:
             others = [one.name for one in found.topics if one is not topic]
             name = one_line(topic.words if body.name is None else body.name)
@@ -65,44 +65,33 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
             topic.name = distinct_lines([*others, name], len(name))[-1]
             topic.named_by = "words" if body.name is None else "person"
         row.found, row.version = found, row.version + 1
-        after = shown_names(found)
-        changed = [
-            number for number in before.keys() | after.keys() if before.get(number) != after.get(number)
-        ]
-        if changed or body.split is not None:
-            names = {before.get(number, "") for number in changed}
-            judging.decide_again(
-                rows.core,
-                call.account_id,
-                prompt_id=call.id,
-                topics=() if body.split is not None else names,
-                now=clock.now(),
-            )
+        names = renamed(before, shown_names(found))
+        row.waiting = [*waiting(moved, read=True), *waiting(names, read=False), *row.waiting]
         return _shown(row)
 
 
-def _kept(call: Call[TopicUpdate] | Call, rows: Rows) -> AtlasRow:
+def _kept(call: Call[TopicUpdate] | Call, rows: Rows, *, lock: bool = False) -> AtlasRow:
     prompt = call.prompt(rows)
-    row = topics.of_prompt(rows, prompt.id)
+    row = topics.of_prompt(rows, prompt.id, lock=lock)
     if row is None:
         raise not_found("Topics")
     return row
 
 
 def _shown(row: AtlasRow) -> PromptTopics:
-    return row.found.model_copy(update={"prompt_id": row.prompt_id})
+    return row.found.model_copy(update={"prompt_id": row.prompt_id, "placing": bool(row.waiting)})
 
 
 def _merge(known: dict[int, Topic], topic: Topic, into: int | None) -> None:
-    if into is not None and (into not in known or root_of(known, into) == topic.id):
+    if into is not None and (into not in known or topic.id in merged(known, into)):
         raise invalid(
             {"mergedInto": "must be another topic of this prompt that is not counted with this one"}
         )
     topic.merged_into = into
 
 
-def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]) -> None:
-    """Divide a topic into parts, or join them again."""
+def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]) -> list[int]:
+    """Divide a topic into parts, or join them again; return the topics whose conversations get another one."""
     kept = None if row.space is None else KeptTopics.from_bytes(row.space)
     if kept is None:
         raise invalid_state("There are no topics to divide")
@@ -110,12 +99,14 @@ def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]
         parts = [one.id for one in found.topics if one.part_of == topic.id]
         if any(one.split for one in found.topics if one.id in parts):
             raise invalid_state("A part of this topic is split as well; join its parts first")
+        moved = parts
         kept = kept.joined(topic.id, parts)
         topic.n = sum(one.n for one in found.topics if one.id in parts)
         found.topics = [one for one in found.topics if one.id not in parts]
         for one in found.topics:
             one.merged_into = None if one.merged_into in parts else one.merged_into
     else:
+        moved = [topic.id]
         divided = kept.split(topic.id, contents, first=row.next_id)
         if divided is None:
             raise invalid_state("The conversations of this topic do not differ enough to divide it")
@@ -130,3 +121,4 @@ def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]
         row.next_id += len(new)
     topic.split = not topic.split
     row.space = kept.to_bytes()
+    return moved

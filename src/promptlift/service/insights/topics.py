@@ -11,7 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from pydantic import BaseModel
@@ -23,13 +23,11 @@ from promptlift.schema.basis import basis_of_analyser
 from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob
-from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.store import SQLAlchemyError, accounts, judging, topics, usage
+from promptlift.service.store import SQLAlchemyError, accounts, topics, usage
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables.prompts import AtlasRow
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
@@ -54,6 +52,9 @@ _RENEWED_AFTER: Final = clock.DAY
 # Topics of prompts kept in memory.
 _KEPT: Final = 16
 _VANISHED_MAX: Final = 50
+# Of one prompt before the next one's turn; conversations in a transaction.
+_PLACE_SECONDS: Final = 5.0
+_PLACED_AT_ONCE: Final = 100
 NAME_CHARS: Final = 60
 _SUMMARY_CHARS: Final = 300
 _TEXT_CHARS: Final = 500
@@ -86,15 +87,31 @@ class TopicsAnswer(BaseModel):
 def shown_names(found: PromptTopics) -> dict[int, str]:
     """Return the name under which the conversations of each topic are counted; excluded topics have none."""
     known = {topic.id: topic for topic in found.topics}
-    shown = {number: known[root_of(known, number)] for number in known}
+    shown = {number: known[merged(known, number)[-1]] for number in known}
     return {number: topic.name for number, topic in shown.items() if not topic.excluded}
 
 
-def root_of(known: Mapping[int, Topic], number: int) -> int:
-    """Return the topic with which a topic is counted: itself, unless it is merged into another."""
-    while (into := known[number].merged_into) is not None and into in known:
-        number = into
-    return number
+def renamed(before: Mapping[int, str], after: Mapping[int, str]) -> list[int]:
+    """Return the topics whose conversations are counted under another name than before."""
+    return sorted(number for number in {*before, *after} if before.get(number) != after.get(number))
+
+
+def waiting(numbers: Sequence[int] | None, *, read: bool) -> list[dict[str, Any]]:
+    """Return the entry of conversations that wait for their topic, if any do."""
+    return [] if numbers == [] else [{"numbers": numbers, "read": read, "below": None}]
+
+
+def merged(known: Mapping[int, Topic], number: int) -> list[int]:
+    """Return a topic and those into which it is merged in turn: it is counted with the last one."""
+    chain = [number]
+    while (into := known[chain[-1]].merged_into) is not None and into in known:
+        chain.append(into)
+    return chain
+
+
+def is_placed(insights: Insights) -> bool:
+    """Return whether insights have a kept topic: those of a model keep their own."""
+    return basis_of_analyser(insights.analyser) == "words"
 
 
 class PlacedTopics:
@@ -110,26 +127,50 @@ class PlacedTopics:
         self._database = database
         self._read = lru_cache(_KEPT)(self._read_anew)
 
-    def _read_anew(self, prompt_id: str, _version: int) -> tuple[KeptTopics, dict[int, str]] | None:
+    def _read_anew(self, prompt_id: str, _version: int) -> tuple[KeptTopics | None, dict[int, str]]:
         with self._database.read() as connection:
             row = topics.of_prompt(Rows(connection), prompt_id)
-        if row is None or row.space is None:
-            return None
-        return KeptTopics.from_bytes(row.space), shown_names(row.found)
+        if row is None:
+            return None, {}
+        return None if row.space is None else KeptTopics.from_bytes(row.space), shown_names(row.found)
 
-    def place(self, rows: Sequence[ToJudge], found: Sequence[Insights]) -> None:
-        """Give insights of the built-in rules the topic that their conversation is near; those of a model keep their own."""
-        places: dict[tuple[str, int], list[int]] = defaultdict(list)
+    def numbers(self, prompt_id: str, version: int, contents: Sequence[bytes]) -> list[int]:
+        """Return the number of the topic that each conversation of a prompt is near, 0 for none."""
+        kept, _ = self._read(prompt_id, version)
+        return [0] * len(contents) if kept is None else kept.topics_of([one.decode() for one in contents])
+
+    def name(self, prompt_id: str, version: int, number: int) -> str | None:
+        """Return the name under which the conversations with a number are counted."""
+        return self._read(prompt_id, version)[1].get(number)
+
+    def place(
+        self, rows: Sequence[ToJudge], found: Sequence[Insights], versions: Mapping[str, int]
+    ) -> list[int | None]:
+        """Give insights of the built-in rules the topic that their conversation is near; those of a model keep their own.
+
+        Parameters
+        ----------
+        versions
+            Of the topics of each prompt that has some.
+
+        Returns
+        -------
+        list of int or None
+            The number of the topic of each, 0 for none; ``None`` for those that a model judged.
+        """
+        numbers: list[int | None] = [None] * len(found)
+        of_prompts: dict[str, list[int]] = defaultdict(list)
         for at, (row, insights) in enumerate(zip(rows, found, strict=True)):
-            if basis_of_analyser(insights.analyser) == "words":
-                insights.topics = []
-                if row.topics_version is not None:
-                    places[row.prompt_id, row.topics_version].append(at)
-        for (prompt_id, version), mine in places.items():
-            if (kept := self._read(prompt_id, version)) is not None:
-                numbers = kept[0].topics_of([rows[at].content.decode() for at in mine])
-                for at, number in zip(mine, numbers, strict=True):
-                    found[at].topics = [kept[1][number]] if number in kept[1] else []
+            if is_placed(insights):
+                of_prompts[row.prompt_id].append(at)
+        for prompt_id, mine in of_prompts.items():
+            version = versions.get(prompt_id, 0)
+            for at, number in zip(
+                mine, self.numbers(prompt_id, version, [rows[at].content for at in mine]), strict=True
+            ):
+                name = self.name(prompt_id, version, number)
+                numbers[at], found[at].topics = number, [] if name is None else [name]
+        return numbers
 
 
 class TopicJob(SingletonJob):
@@ -147,6 +188,7 @@ class TopicJob(SingletonJob):
         super().__init__("find_topics", self._look, every_seconds=LOOK_SECONDS)
         self._database = database
         self._client = client
+        self._placed = PlacedTopics(database)
         self._has_news = threading.Event()
         self._everywhere_at = 0.0
 
@@ -157,6 +199,10 @@ class TopicJob(SingletonJob):
         return super().announced(tables)
 
     def _look(self) -> None:
+        self._find_due()
+        self._place_waiting()
+
+    def _find_due(self) -> None:
         if time.monotonic() < self._everywhere_at and not self._has_news.is_set():
             return
         self._has_news.clear()
@@ -170,6 +216,39 @@ class TopicJob(SingletonJob):
                 raise
             except Exception:  # noqa: BLE001 - a defect that one prompt shows must not hold up the others
                 _LOG.exception("no topics were found for prompt %s", prompt.prompt_id)
+
+    def _place_waiting(self) -> None:
+        """Give conversations the topics that were changed, some at a time, with pauses in which others write."""
+        with self._database.read() as connection:
+            prompts = topics.waiting_prompts(connection)
+        for prompt_id in prompts:
+            begun = time.monotonic()
+            while not self._over.is_set() and time.monotonic() < begun + _PLACE_SECONDS:
+                batch_begun = time.monotonic()
+                if not self._place_some(prompt_id):
+                    break
+                self._over.wait(time.monotonic() - batch_begun)
+
+    def _place_some(self, prompt_id: str) -> bool:
+        """Give the newest waiting conversations of a prompt their topic; return whether others may wait."""
+        with self._database.read() as connection:
+            row = topics.of_prompt(Rows(connection), prompt_id)
+            if row is None or not row.waiting:
+                return False
+            some = topics.next_waiting(connection, row, limit=_PLACED_AT_ONCE)
+        (entry, *others), version = row.waiting, row.version
+        numbers = [one.number for one in some]
+        if entry["read"]:
+            numbers = self._placed.numbers(prompt_id, version, [one.content or b"" for one in some])
+        new = {
+            one.id: (number, name)
+            for one, number in zip(some, numbers, strict=True)
+            if (number, name := self._placed.name(prompt_id, version, number)) != (one.number, one.topic)
+        }
+        waits = [{**entry, "below": some[-1].seq}] if len(some) == _PLACED_AT_ONCE else []
+        with self._database.write() as connection:
+            topics.write(connection, row, new, waiting=[*waits, *others])
+        return True
 
     def _renew(self, prompt: DuePrompt) -> None:
         with self._database.read() as connection:
@@ -185,28 +264,30 @@ class TopicJob(SingletonJob):
         anew = row is None or prompt.judged >= 2 * row.judged_anew
         renewed = renew([*contents.values()], before, held=held, anew=anew, first=first)
         now = clock.moment()
+        names = {} if row is None else shown_names(row.found)
         found = _records(known, renewed, [*contents], now, exclusions)
         if self._client is not None:
             self._name(prompt.account_id, found, contents, exclusions)
-        saved = AtlasRow(
-            id=new_id("atl"),
-            account_id=prompt.account_id,
-            prompt_id=prompt.prompt_id,
-            version=1,
-            judged=prompt.judged,
-            judged_anew=prompt.judged if row is None or anew else row.judged_anew,
-            found=PromptTopics(topics=found, n_compared=len(contents), found_at=now),
-            space=None if renewed.kept is None else renewed.kept.to_bytes(),
-            next_id=max([first - 1, *(one.id for one in found)]) + 1,
-            found_at=now,
-        )
+        shown = PromptTopics(topics=found, n_compared=len(contents), found_at=now)
+        were, are = (set[int]() if kept is None else {*kept.numbers} for kept in (before, renewed.kept))
+        # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
+        moved = None if anew else sorted((were - are) | ({0} if are - were else set()))
+        values = {
+            "judged": prompt.judged,
+            "judged_anew": prompt.judged if row is None or anew else row.judged_anew,
+            "waiting": [
+                *([] if row is None else row.waiting),
+                *waiting(moved, read=True),
+                *waiting(renamed(names, shown_names(shown)), read=False),
+            ],
+            "found": shown,
+            "space": None if renewed.kept is None else renewed.kept.to_bytes(),
+            "next_id": max([first - 1, *(one.id for one in found)]) + 1,
+            "found_at": now,
+        }
         with self._database.write() as connection, Rows(connection) as rows:
-            # Otherwise a person has changed them meanwhile: they are found anew at the next look.
-            if topics.save(rows, saved, version=0 if row is None else row.version):
-                judging.decide_again(
-                    connection, prompt.account_id, prompt_id=prompt.prompt_id, topics=(), now=clock.now()
-                )
-            else:
+            if not topics.save(rows, prompt, version=0 if row is None else row.version, **values):
+                # Somebody has changed them meanwhile: they are found anew at the next look.
                 self._has_news.set()
 
     def _name(
@@ -293,7 +374,7 @@ def _records(
         elif topic.vanished_at is None:
             topic.vanished_at = now
     there = [topic for topic in topics_of.values() if topic.vanished_at is None]
-    targets = {topic.merged_into for topic in there}
+    targets = {into for topic in there for into in merged(topics_of, topic.id)}
     gone = [topic for topic in topics_of.values() if topic.vanished_at is not None]
     gone.sort(key=lambda topic: (topic.vanished_at or now, topic.id), reverse=True)
     gone = [topic for at, topic in enumerate(gone) if at < _VANISHED_MAX or topic.id in targets]

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -33,12 +34,12 @@ from promptlift.service.insights.judge import (
 from promptlift.service.insights.judge_watch import JudgeWatch
 from promptlift.service.insights.learned import LearnedJudges
 from promptlift.service.insights.organization import Organization
-from promptlift.service.insights.topics import PlacedTopics
+from promptlift.service.insights.topics import PlacedTopics, is_placed
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import accounts, events, judging, usage
+from promptlift.service.store import accounts, events, judging, topics, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -106,7 +107,9 @@ class _Judged:
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-def _row_of(source: ToJudge, found: Insights, learned: LearnedVerdict | None) -> dict[str, object]:
+def _row_of(
+    source: ToJudge, found: Insights, learned: LearnedVerdict | None, topic_number: int | None
+) -> dict[str, object]:
     """Return the row of insights.
 
     Its verdict is the log's outcome if the prompt has a rule for it, or else that of the prompt's learned
@@ -133,6 +136,7 @@ def _row_of(source: ToJudge, found: Insights, learned: LearnedVerdict | None) ->
         "sentiment_score": found.sentiment_score,
         "task_completed": found.task_completed,
         "basis": found.basis,
+        "topic_number": topic_number,
         "document": found.model_dump_json(by_alias=True, exclude_unset=True),
     }
 
@@ -245,16 +249,8 @@ class InsightJobs(Kind):
         self._keep(self._judge_all(rows, general))
 
     def _decide_again(self, rows: Sequence[ToJudge]) -> None:
-        """Store the insights of conversations with their topic now, and their verdict by the current outcome rule or learned judge."""
-        known = [Insights.model_validate_json(row.known or "{}") for row in rows]
-        self._topics.place(rows, known)
-        found = list(map(_row_of, rows, known, self._learned.verdicts(rows, known)))
-        same = [row.id for row, new in zip(rows, found, strict=True) if new["document"] == row.known]
-        with self._database.write() as connection:
-            judging.leave(connection, self._worker, same)
-            judging.keep(
-                connection, self._worker, [one for one in found if one["conversation_id"] not in same]
-            )
+        """Store the insights of conversations with their verdict by the current outcome rule or learned judge."""
+        self._store(rows, [Insights.model_validate_json(row.known or "{}") for row in rows])
         for row in rows:
             self._model.untested(row.id)
 
@@ -383,22 +379,34 @@ class InsightJobs(Kind):
         if not judged:
             return
         documents = [one.insights_of(self._judge.analyser) for one in judged]
-        self._topics.place([one.source for one in judged], documents)
-        learned = self._learned.verdicts([one.source for one in judged], documents)
-        rows = [
-            _row_of(one.source, document, verdict)
-            for one, document, verdict in zip(judged, documents, learned, strict=True)
-        ]
         outbox = {one.source.id: one.event() for one in judged}
         tokens = Counter[str]()
         for one in judged:
             tokens[one.source.account_id] += one.judgement.tokens
 
-        def also(kept: set[str]) -> None:
+        def also(connection: Connection, kept: set[str]) -> None:
             events.write(connection, [event for subject, event in outbox.items() if subject in kept])
             for account_id, count in sorted(tokens.items()):
                 if count:
                     usage.add(connection, account_id, "tokens", count, now=clock.now())
 
+        self._store([one.source for one in judged], documents, also)
+
+    def _store(
+        self,
+        rows: Sequence[ToJudge],
+        documents: Sequence[Insights],
+        also: Callable[[Connection, set[str]], None] = lambda _connection, _kept: None,
+    ) -> None:
+        """Store insights with their topic now, and their verdict by the current outcome rule or learned judge."""
+        learned = self._learned.verdicts(rows, documents)
+        prompts = {row.prompt_id for row, found in zip(rows, documents, strict=True) if is_placed(found)}
+        with self._database.read() as connection:
+            versions = topics.versions(connection, prompts)
+        numbers = self._topics.place(rows, documents, versions)
         with self._database.write() as connection:
-            judging.keep(connection, self._worker, rows, also=also)
+            if (held := topics.versions(connection, prompts, hold=True)) != versions:
+                # They were changed meanwhile.
+                numbers = self._topics.place(rows, documents, held)
+            stored = list(map(_row_of, rows, documents, learned, numbers))
+            judging.keep(connection, self._worker, stored, also=partial(also, connection))

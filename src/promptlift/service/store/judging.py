@@ -11,10 +11,10 @@ from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import Leases, Wait, announce, in_batches
 from promptlift.service.store.rows import equal, newest
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
-from promptlift.service.store.tables.prompts import AtlasRow, LearnedJudgeRow, PromptRow
+from promptlift.service.store.tables.prompts import LearnedJudgeRow, PromptRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection, Select
 
@@ -56,8 +56,6 @@ class ToJudge(NamedTuple):
     """The document of its insights, if only the verdict must be redetermined."""
     learned: str | None
     """Id of the active learned judge of its prompt."""
-    topics_version: int | None
-    """Version of the topics of its prompt."""
 
 
 class Trouble(NamedTuple):
@@ -84,12 +82,10 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
             ConversationRow.status,
             InsightsRow.document,
             LearnedJudgeRow.id,
-            AtlasRow.version,
         )
         .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
         .join(PromptRow, PromptRow.id == ConversationRow.prompt_id)
         .outerjoin(LearnedJudgeRow, and_(LearnedJudgeRow.prompt_id == PromptRow.id, LearnedJudgeRow.judges))
-        .outerjoin(AtlasRow, AtlasRow.prompt_id == PromptRow.id)
         .outerjoin(
             InsightsRow,
             and_(
@@ -154,16 +150,6 @@ def keep(
     else:
         also(names)
     return names
-
-
-def leave(connection: Connection, worker: str, conversation_ids: Sequence[str]) -> None:
-    """Record that the insights of conversations stay as they are."""
-    connection.execute(
-        update(ConversationRow)
-        .filter_by(**_claimed_by(worker))
-        .where(ConversationRow.id.in_(conversation_ids))
-        .values(judging="done", worker=None)
-    )
 
 
 def put_back(
@@ -262,25 +248,14 @@ def decide_again(
     *,
     prompt_id: str | None = None,
     conversation_id: str | None = None,
-    topics: Collection[str] | None = None,
     now: int,
 ) -> None:
-    """Queue judged conversations for a new verdict and topic on existing insights, after a change of what decides them.
+    """Queue judged conversations for a new verdict on existing insights, after a change of what decides them.
 
     No judge is called; existing insights stay unchanged. A conversation that a worker holds is taken from it,
     because its verdict would be outdated.
-
-    Parameters
-    ----------
-    topics
-        Only conversations that the built-in rules judged, with one of these topics, where an empty name is no topic;
-        all of them if none is given.
     """
     wanted = equal(ConversationRow, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
-    if topics is not None:
-        of_it = [InsightsRow.conversation_id == ConversationRow.id, InsightsRow.by_words]
-        named = [func.coalesce(InsightsRow.topic, "").in_(topics)] if topics else []
-        wanted.append(exists().where(*of_it, *named))
     if prompt_id is None:
         ruled = select(PromptRow.id).filter_by(account_id=account_id).where(PromptRow.outcome.is_not(None))
         wanted.append(ConversationRow.prompt_id.in_(ruled))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, exists, or_, select, update
+import orjson
+from sqlalchemy import and_, bindparam, exists, null, or_, select, true, update
 
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.conversation_counts import ALL_TIME
 from promptlift.service.store.leases import in_batches
 from promptlift.service.store.rows import equal, wanted
 from promptlift.service.store.tables import conversation_sums
-from promptlift.service.store.tables.conversations import ContentRow, ConversationRow
-from promptlift.service.store.tables.prompts import AtlasRow
+from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
+from promptlift.service.store.tables.prompts import AtlasRow, PromptRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -60,9 +63,10 @@ def due(connection: Connection, *, fewest: int, before: int) -> list[DuePrompt]:
     return [DuePrompt._make(row) for row in found]
 
 
-def of_prompt(rows: Rows, prompt_id: str) -> AtlasRow | None:
-    """Return the kept topics of a prompt."""
-    return rows.find(wanted(AtlasRow, prompt_id=prompt_id))
+def of_prompt(rows: Rows, prompt_id: str, *, lock: bool = False) -> AtlasRow | None:
+    """Return the kept topics of a prompt; with a lock nobody else changes them until the transaction ends."""
+    query = wanted(AtlasRow, prompt_id=prompt_id)
+    return rows.find(query.with_for_update() if lock else query)
 
 
 def judged_seqs(connection: Connection, account_id: str, prompt_id: str) -> list[int]:
@@ -83,20 +87,107 @@ def contents(connection: Connection, seqs: Sequence[int]) -> dict[str, str]:
     return {conversation_id: content.decode() for rows in found for conversation_id, content in rows}
 
 
-def save(rows: Rows, row: AtlasRow, *, version: int) -> bool:
+def save(rows: Rows, prompt: DuePrompt, *, version: int, **found: Any) -> bool:
     """Store topics that were found anew; return false if they were changed since they were read in a version, 0 for none."""
-    if version == 0:
-        if of_prompt(rows, row.prompt_id) is not None:
-            return False
-        rows.insert(row)
-        return True
-    values = {
-        name: getattr(row, name)
-        for name in ("judged", "judged_anew", "found", "space", "next_id", "found_at")
-    }
-    changed = (
-        update(AtlasRow)
-        .filter_by(prompt_id=row.prompt_id, version=version)
-        .values(version=version + 1, **values)
+    rows.core.execute(select(PromptRow.id).filter_by(id=prompt.prompt_id).with_for_update())
+    row = of_prompt(rows, prompt.prompt_id, lock=True)
+    if version != (0 if row is None else row.version):
+        return False
+    if row is None:
+        new = {"id": new_id("atl"), "account_id": prompt.account_id, "prompt_id": prompt.prompt_id}
+        rows.insert(AtlasRow(**new, **found, version=1))
+    else:
+        row.change({**found, "version": version + 1})
+        rows.flush()
+    return True
+
+
+# Conversations whose topic was changed. An entry of `AtlasRow.waiting` says which of a prompt's judged conversations have
+# yet to get theirs: those with some numbers, or all (numbers None); by their transcripts, or only its name (read); and how
+# far down they have it (below). The newest get it first.
+
+
+class Placed(NamedTuple):
+    """A judged conversation with its number and name of a topic, and its transcript if that decides."""
+
+    seq: int
+    id: str
+    number: int
+    topic: str | None
+    content: bytes | None
+
+
+def waiting_prompts(connection: Connection) -> list[str]:
+    """Return the prompts of which conversations wait for their topic."""
+    return [*connection.scalars(select(AtlasRow.prompt_id).where(AtlasRow.waiting != []))]
+
+
+def next_waiting(connection: Connection, row: AtlasRow, *, limit: int) -> list[Placed]:
+    """Return the newest conversations that wait by the first entry."""
+    entry, there = row.waiting[0], InsightsRow.topic_number
+    query = (
+        select(ConversationRow.seq, ConversationRow.id, there, InsightsRow.topic, ContentRow.content)
+        if entry["read"]
+        else select(ConversationRow.seq, ConversationRow.id, there, InsightsRow.topic, null())
+    ).join(InsightsRow, InsightsRow.conversation_id == ConversationRow.id)
+    if entry["read"]:
+        # Without its transcript a conversation keeps its topic.
+        query = query.join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+    query = query.where(
+        *equal(ConversationRow, account_id=row.account_id, prompt_id=row.prompt_id),
+        there.is_not(None) if entry["numbers"] is None else there.in_(entry["numbers"]),
+        true() if entry["below"] is None else ConversationRow.seq < entry["below"],
     )
-    return bool(rows.core.execute(changed).rowcount)
+    return [
+        Placed._make(one)
+        for one in connection.execute(query.order_by(ConversationRow.seq.desc()).limit(limit))
+    ]
+
+
+def write(
+    connection: Connection,
+    row: AtlasRow,
+    new: Mapping[str, tuple[int, str | None]],
+    *,
+    waiting: list[dict[str, Any]],
+) -> None:
+    """Store the number and name of the topic of some conversations, and which ones wait from now on.
+
+    Nothing is stored if the topics were changed meanwhile, which may have changed these as well.
+    """
+    unchanged = update(AtlasRow).filter_by(prompt_id=row.prompt_id, version=row.version)
+    if not connection.execute(unchanged.values(waiting=waiting)).rowcount or not new:
+        return
+    stamp = changes.stamp(connection, [row.account_id])
+    with conversation_counts.following(connection, new):
+        known = select(InsightsRow.conversation_id, InsightsRow.document).where(
+            InsightsRow.conversation_id.in_(new), InsightsRow.topic_number.is_not(None)
+        )
+        found = [
+            {"id": one, "number": new[one][0], "name": new[one][1], "new": with_topic(document, new[one][1])}
+            for one, document in connection.execute(known)
+        ]
+        connection.execute(
+            update(InsightsRow.__table__)
+            .where(InsightsRow.conversation_id == bindparam("id"))
+            .values(topic_number=bindparam("number"), topic=bindparam("name"), document=bindparam("new")),
+            found,
+        )
+        connection.execute(
+            update(ConversationRow).where(ConversationRow.id.in_(new)).values(updated_at=stamp)
+        )
+
+
+def with_topic(document: str, name: str | None) -> str:
+    """Return an insights document with this topic."""
+    return orjson.dumps(orjson.loads(document) | {"topics": [] if name is None else [name]}).decode()
+
+
+def versions(connection: Connection, prompt_ids: Collection[str], *, hold: bool = False) -> dict[str, int]:
+    """Return the versions of the topics of prompts; held ones stay the same until the transaction ends."""
+    if not prompt_ids:
+        return {}
+    query = select(AtlasRow.prompt_id, AtlasRow.version).where(AtlasRow.prompt_id.in_(prompt_ids))
+    if hold:
+        query = query.order_by(AtlasRow.seq).with_for_update(read=True)
+    return dict(connection.execute(query).all())

@@ -150,6 +150,8 @@ class InsightsRow(Base):
     by_words: Mapped[bool]
     topic: Mapped[str | None]
     issues: Mapped[bytes]
+    # The kept topic of its prompt that it is near: 0 for none, empty if a model judged it.
+    topic_number: Mapped[int | None]
     document: Mapped[str]
 
 

@@ -189,6 +189,8 @@ class AtlasRow(Base):
     # Judged conversations when the topics were last renewed, and when all were last found anew.
     judged: Mapped[int]
     judged_anew: Mapped[int]
+    # Which conversations have yet to get their topic; see `store.topics`.
+    waiting: Mapped[list[dict[str, Any]]] = mapped_column(Json)
     found: Mapped[PromptTopics] = mapped_column(Kept(PromptTopics))
     # Where they are; None if there are none.
     space: Mapped[bytes | None]
