@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -36,7 +36,6 @@ from promptlift.service.judges import versions as judge_versions  # noqa: F401
 from promptlift.service.routes import log, monitoring, otlp  # noqa: F401
 from promptlift.service.routes.authentication import Authentication
 from promptlift.service.routes.messages import answer, refuse, serve
-from promptlift.service.routes.openapi import description
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -48,7 +47,13 @@ if TYPE_CHECKING:
 
 def create_app(context: AppContext) -> Starlette:
     """Create the ASGI application."""
-    document = cache(description)
+
+    @cache
+    def document() -> dict[str, Any]:
+        from promptlift.service.routes.openapi import description  # noqa: PLC0415 - few ask for it
+
+        return description()
+
     counts = monitoring.Counts()
 
     async def openapi(_request: Request) -> Response:

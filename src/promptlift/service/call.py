@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
+    from promptlift.service.net.client import GuardedClient
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.webhooks.deliveries import Sender
-    from promptlift.service.websites.company import Websites
 
     Body = TypeVar("Body", default=None)
     Query = TypeVar("Query", default=None)
@@ -54,6 +54,8 @@ class AppContext:
 
     Attributes
     ----------
+    net
+        Sends requests to user-supplied addresses.
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
     kinds
@@ -66,7 +68,7 @@ class AppContext:
     log: ConversationLog
     models: Models
     sender: Sender
-    websites: Websites
+    net: GuardedClient
     served: ServedModels | None = None
     kinds: Sequence[Kind] = ()
 

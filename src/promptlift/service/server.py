@@ -24,7 +24,6 @@ from promptlift.service.settings import API_PATH, DEFAULT_PLAN
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
-from promptlift.service.websites.company import Websites
 from promptlift.service.work import BackgroundWork
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def _run(
             log,
             background.models,
             background.sender,
-            Websites(background.net, background.models.calls_in_time),
+            background.net,
             background.served,
             background.kinds,
         )

@@ -10,7 +10,6 @@ from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventRooms
 from promptlift.workspace.explaining import Explaining
-from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.live import Living
 from promptlift.workspace.logging import Logging
@@ -22,6 +21,8 @@ from promptlift.workspace.reviews import Reviewing
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
+
+    from promptlift.workspace.glance_views import Shown
 
 # Debuggers and lists of variables ask for the repr of everything, again and again.
 _REUSED_SECONDS: Final = 10.0
@@ -129,6 +130,8 @@ class Workspace(
 
     def _shown(self, *, at_most_old: float = 0.0) -> Shown:
         """Return what a cell shows; this never raises, and waits a few seconds at most."""
+        from promptlift.workspace.glance_views import show  # noqa: PLC0415  a program shows nothing
+
         now = self.client.transport.clock.now()
         if self._last_shown is None or now - self._last_shown[0] > at_most_old:
             self._last_shown = now, show(self.client.transport, self._place())

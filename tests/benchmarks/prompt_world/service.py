@@ -23,7 +23,6 @@ from promptlift.service.llm.settings import LlmSettings
 from promptlift.service.server import ensure_key
 from promptlift.service.settings import API_PATH, ServiceSettings
 from promptlift.service.store.database import Database
-from promptlift.service.websites.company import Websites
 from promptlift.service.work import BackgroundWork
 from support.stub_endpoint import Asked
 
@@ -80,7 +79,7 @@ def service_in(folder: Path, model: WorldModel) -> Iterator[tuple[str, str]]:
                 log,
                 background.models,
                 background.sender,
-                Websites(background.net, background.models.calls_in_time),
+                background.net,
                 background.served,
                 background.kinds,
             )

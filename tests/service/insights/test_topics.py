@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import delete, select, update
 
+from promptlift.clustering import kept as clustering
 from promptlift.clustering.kept import KeptTopics
 from promptlift.schema.topics import Topic, TopicUpdate
 from promptlift.service import clock
@@ -86,7 +87,7 @@ def test_two_workers_find_the_same_topics_once_and_a_day_later_again(world):
     jobs = [TopicJob(world.database) for _ in range(2)]
     # Both have found the first ones before either stores them.
     both = threading.Barrier(2)
-    real = found_topics.renew
+    real = clustering.renew
 
     def renew(*given, **options):
         found = real(*given, **options)
@@ -94,7 +95,7 @@ def test_two_workers_find_the_same_topics_once_and_a_day_later_again(world):
         return found
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
-        patch.setattr(found_topics, "renew", renew)
+        patch.setattr(clustering, "renew", renew)
         for done in [threads.submit(job._find_due) for job in jobs]:
             done.result()
     first = kept(world)
@@ -120,14 +121,14 @@ def test_what_a_person_changed_is_kept_by_later_runs_even_if_it_changed_meanwhil
     first, second, third = [one.id for one in kept(world).found.topics][:3]
     change(world, first, name="Refunds", pinned=True)
     change(world, second, excluded=True)
-    real = found_topics.renew
+    real = clustering.renew
 
     def meanwhile(*given, **options):
-        monkeypatch.setattr(found_topics, "renew", real)
+        monkeypatch.setattr(clustering, "renew", real)
         change(world, third, merged_into=first)
         return real(*given, **options)
 
-    monkeypatch.setattr(found_topics, "renew", meanwhile)
+    monkeypatch.setattr(clustering, "renew", meanwhile)
     renewed(world, job)
     assert kept(world).judged == N
     job._look()

@@ -24,8 +24,6 @@ from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, tokens_used_up
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, optimizations, usage
-from promptlift.service.websites.company import without_sentences
-from promptlift.service.websites.visit import UnreadableWebsite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,13 +129,17 @@ def _read_website(call: Call[SyncContextRequest]) -> CompanyReading:
     ApiException
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
+    from promptlift.service.websites.company import Websites  # noqa: PLC0415 - few read websites
+    from promptlift.service.websites.visit import UnreadableWebsite  # noqa: PLC0415 - as above
+
     # unspecified: what happens without tokens. The page's own words are kept, as for a model in trouble.
     now = clock.now()
     with call.read() as rows:
         limit = usage.token_limit_reached(rows.core, call.account_id, now=now)
     no_model = None if limit is None else tokens_used_up(limit, now=now)
     try:
-        return call.context.websites.read(call.body.url, no_model=no_model)
+        websites = Websites(call.context.net, call.context.models.calls_in_time)
+        return websites.read(call.body.url, no_model=no_model)
     except UnreadableWebsite as error:
         # unspecified: the error of a website that cannot be read.
         raise invalid({"url": str(error)}, "The website could not be read") from None
@@ -145,6 +147,8 @@ def _read_website(call: Call[SyncContextRequest]) -> CompanyReading:
 
 def _fill_context(call: Call[SyncContextRequest], reading: CompanyReading) -> SyncContextAnswer:
     """Fill industry, objectives and KPIs from what a website says; existing values stay unless ``overwrite``."""
+    from promptlift.service.websites.company import without_sentences  # noqa: PLC0415 - few read websites
+
     with call.write() as rows:
         connection, caller, body = rows.core, call.caller, call.body
         accounts.lock(connection, caller.account_id)

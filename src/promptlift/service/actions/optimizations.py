@@ -22,7 +22,6 @@ from promptlift.service.optimizations.goal import criteria_of, goal_of
 from promptlift.service.optimizations.results import shown_variant, unmeasured
 from promptlift.service.optimizations.searching import candidates_of, plan_of
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import accounts, optimizations, prompts, runs, simulations, usage
@@ -228,6 +227,8 @@ def _headroom(judged: Sequence[JudgedConversation], row: OptimizationRow) -> Hea
         return None
     terms = Terms(row)
     failed = not all(one.task_completed for one in judged)
+    from promptlift.service.search.headroom import headroom  # noqa: PLC0415 - only at the start of a search
+
     found = headroom(
         judged,
         pairs=terms.spending(failed=failed).pairs,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from promptlift.clustering.kept import KeptTopics
 from promptlift.schema import endpoints
 from promptlift.schema.topics import Topic
 from promptlift.service import clock
@@ -92,6 +91,8 @@ def _merge(known: dict[int, Topic], topic: Topic, into: int | None) -> None:
 
 def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]) -> list[int]:
     """Divide a topic into parts, or join them again; return the topics whose conversations get another one."""
+    from promptlift.clustering.kept import KeptTopics  # noqa: PLC0415 - many services never group
+
     kept = None if row.space is None else KeptTopics.from_bytes(row.space)
     if kept is None:
         raise invalid_state("There are no topics to divide")

@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from pydantic import BaseModel
 
-from promptlift.clustering.grouping import FEWEST, SAMPLE
-from promptlift.clustering.kept import KeptTopics, renew
-from promptlift.clustering.vectors import turns_of
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.clustering.kept import Renewed
+    from promptlift.clustering.kept import KeptTopics, Renewed
     from promptlift.schema.insights import Insights
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.llm.client import ChatClient
@@ -132,6 +129,8 @@ class PlacedTopics:
             row = topics.of_prompt(Rows(connection), prompt_id)
         if row is None:
             return None, {}
+        from promptlift.clustering.kept import KeptTopics  # noqa: PLC0415 - many services never group
+
         return None if row.space is None else KeptTopics.from_bytes(row.space), shown_names(row.found)
 
     def numbers(self, prompt_id: str, version: int, contents: Sequence[bytes]) -> list[int]:
@@ -205,6 +204,8 @@ class TopicJob(SingletonJob):
     def _find_due(self) -> None:
         if time.monotonic() < self._everywhere_at and not self._has_news.is_set():
             return
+        from promptlift.clustering.grouping import FEWEST  # noqa: PLC0415 - many services never group
+
         self._has_news.clear()
         self._everywhere_at = time.monotonic() + _LOOK_EVERYWHERE_SECONDS
         with self._database.read() as connection:
@@ -251,6 +252,8 @@ class TopicJob(SingletonJob):
         return True
 
     def _renew(self, prompt: DuePrompt) -> None:
+        from promptlift.clustering.kept import KeptTopics, renew  # noqa: PLC0415 - many services never group
+
         with self._database.read() as connection:
             row = topics.of_prompt(Rows(connection), prompt.prompt_id)
             contents = sample(connection, prompt.account_id, prompt.prompt_id)
@@ -343,6 +346,8 @@ class TopicJob(SingletonJob):
 
 def sample(connection: Connection, account_id: str, prompt_id: str) -> dict[str, str]:
     """Return transcripts of judged conversations of a prompt by id: all, or as many as are compared, drawn at random."""
+    from promptlift.clustering.grouping import SAMPLE  # noqa: PLC0415 - many services never group
+
     seqs = topics.judged_seqs(connection, account_id, prompt_id)
     if len(seqs) > SAMPLE:
         seqs = sorted(np.random.default_rng(0).choice(seqs, SAMPLE, replace=False).tolist())
@@ -382,5 +387,7 @@ def _records(
 
 
 def _first_request(content: str) -> str:
+    from promptlift.clustering.vectors import turns_of  # noqa: PLC0415 - many services never group
+
     texts = (turn["content"] for turn in turns_of(content) if turn["role"] == "user")
     return storable_line(next(texts, ""), _TEXT_CHARS)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import Runs
 from promptlift.service.judges import requests
-from promptlift.service.judges.align import Alignment
 from promptlift.service.judges.run import Backfill
 from promptlift.service.store import judges, runs
 
@@ -57,5 +56,7 @@ class JudgeJobs(Runs):
         calls, model = self._models.calls(), judge.llm_model or self._models.model
         if calls is None or model is None:
             raise PromptliftError(requests.NO_MODEL)
+        from promptlift.service.judges.align import Alignment  # noqa: PLC0415 - few align a judge
+
         kind = Backfill if row.kind == "backfill" else Alignment
         return kind(self, calls, row, judge, model)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from promptlift import transcripts
 from promptlift.errors import ConfigError, TranscriptError
 from promptlift.transcripts import Problem, Reading
-from promptlift.workspace.importing.destination import Destination
 from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
@@ -213,6 +212,8 @@ def import_files(
     """
     if text is not None and not text.strip():
         raise ConfigError("The text of the prompt is empty.")
+    from promptlift.workspace.importing.destination import Destination  # noqa: PLC0415  many import nothing
+
     paths = [Path(file) for file in files]
     others = transcripts.OtherFiles(paths)
     result = ImportResult()

@@ -13,7 +13,6 @@ from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.insights.issue_groups import count_titles, group_titles
 from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
 from promptlift.stats.differences import FEWEST
-from promptlift.stats.stratified import stratified_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,6 +147,8 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
     x1 = [n - with_it.failed[one] for n, one in zip(n1, alike, strict=True)]
     n0 = [everyone.judged[one] - with_it.judged[one] for one in alike]
     x0 = [n - everyone.failed[one] + with_it.failed[one] for n, one in zip(n0, alike, strict=True)]
+    from promptlift.stats.stratified import stratified_difference  # noqa: PLC0415 - few views contrast issues
+
     found = stratified_difference(x1, n1, x0, n0)
     clear = min(sum(n1), sum(n0)) >= FEWEST and not found.low <= 0.0 <= found.high
     others = figures.judged - issue.judged
