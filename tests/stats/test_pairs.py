@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import repeat
 
 import numpy as np
 import pytest
@@ -126,15 +127,35 @@ def test_personas_that_differ_by_chance_change_nothing():
 def test_the_interval_of_the_expected_lift_covers_also_what_was_picked_for_being_high(verified_error):
     """90 % over effects that are spread like the prior: of all, and of those whose measurement won."""
     rng = np.random.default_rng(4)
-    true = rng.normal(0.0, 10.0, 40_000)
+    true = rng.normal(0.0, 10.0, 100_000)
     measured = rng.normal(true, 6.0)
     verified = None if verified_error is None else rng.normal(true, verified_error)
-    _, low, high = expected_points(
-        measured, 6.0, prior_sd_points=10.0, verified_points=verified, verified_error_points=verified_error
-    )
+    expected = [
+        expected_points(
+            one, 6.0, prior_sd_points=10.0, verified_points=later, verified_error_points=verified_error
+        )
+        for one, later in zip(measured, repeat(None) if verified is None else verified, strict=False)
+    ]
+    _, low, high = np.array(expected).T
     covered = (low <= true) & (true <= high)
     for some in (covered, covered[measured > 8.0]):
         assert some.mean() == pytest.approx(0.90, abs=0.01)
+
+
+@pytest.mark.parametrize("true", [10.0, 20.0, 30.0, 40.0])
+def test_with_later_pairs_large_lifts_are_expected_in_full(true):
+    rng = np.random.default_rng(4)
+    expected = [
+        expected_points(
+            rng.normal(true, 8.0),
+            8.0,
+            prior_sd_points=10.0,
+            verified_points=rng.normal(true, 8.0),
+            verified_error_points=8.0,
+        ).points
+        for _ in range(4_000)
+    ]
+    assert np.mean(expected) == pytest.approx(true, abs=2.0)
 
 
 def test_without_the_error_of_the_later_pairs_the_interval_is_not_known():

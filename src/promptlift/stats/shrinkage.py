@@ -60,7 +60,8 @@ def expected_lift(
     The measured lift of a winner is too high, because it was picked for being high. Shrinking it towards 0 by
     its uncertainty, ``points × prior² / (prior² + se²)``, makes it correct on average over many
     optimizations, but not for each size of effect. With ``verified_points`` it is correct for each: ``0.7
-    verified + 0.3 shrunk``.
+    verified + 0.3 shrunk``, where ``prior`` is at least ``verified`` less its standard error: large effects are not shrunk
+    as if effects were small.
 
     Parameters
     ----------
@@ -129,7 +130,9 @@ def expected_points(
     That of the pairs after the decision is independent of it, so the variances add up by the squares of the
     weights.
     """
-    kept = prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2) if prior_sd_points else 0.0
+    found = 0.0 if verified_points is None else abs(verified_points) - (verified_error_points or 0.0)
+    spread = max(prior_sd_points, found)
+    kept = spread**2 / (spread**2 + standard_error_points**2) if spread else 0.0
     expected, variance = kept * points, kept * standard_error_points**2
     if verified_points is not None:
         rest = 1.0 - VERIFIED_WEIGHT
