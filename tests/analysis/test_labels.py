@@ -182,26 +182,6 @@ def test_a_pooled_rectifier_is_wrong_where_errors_differ_and_says_so(world):
             analysis.compare(table, by="prompt", labels=labels, **options)
 
 
-def test_pairs_are_corrected_by_pairs_with_both_labelled(world):
-    table, truth, _ = world
-    table = table.assign(item=np.arange(len(table)) // 2)
-    drawn = np.random.default_rng(1).permutation(1_000)[:150]
-    mine = table[table["item"].isin(drawn)]
-    labels = mine[["conversation_id", "prompt"]].assign(
-        task_completed=mine["conversation_id"].map(truth), chance=0.15
-    )
-    found = analysis.compare(table, by="prompt", pair="item", control="old", labels=labels)
-    (row,) = found.to_dict("records")
-    true = truth.to_numpy()
-    difference = 100 * (true[1::2].mean() - true[::2].mean())
-    assert row["difference_points_corrected_low"] < difference < row["difference_points_corrected_high"] < 0
-    assert row["n_labels"] == row["n_labels_control"] == 150
-    half = labels[labels["prompt"].eq("old") | (np.arange(len(labels)) < 20)]
-    (row,) = analysis.compare(table, by="prompt", pair="item", control="old", labels=half).to_dict("records")
-    assert np.isnan(row["difference_points_corrected"])
-    assert "Too few labels of the variant" in row["not_corrected"]
-
-
 def test_segments_are_corrected_and_their_verdicts_are_those_of_the_labels(world):
     table, _, labels = world
     plain = analysis.segments(table, by=["prompt", "channel"])

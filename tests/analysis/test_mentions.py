@@ -27,15 +27,6 @@ def by_hand():
     )
 
 
-def test_a_conversation_counts_once_and_the_worst_severity_stays():
-    result = analysis.issues(by_hand())
-    assert result["issue"].tolist() == ["Wait", "Lie"]
-    assert result["n"].tolist() == [2, 2]
-    assert result["total"].tolist() == [5, 5]
-    assert result["severity"].tolist() == ["high", "low"]
-    assert result["example_id"].tolist() == ["1", "2"]
-
-
 def test_completion_with_and_without_counts_only_who_can_say():
     wait, lie = analysis.issues(by_hand()).to_dict("records")
     assert (wait["n_rated"], wait["completed"], wait["n_rated_without"], wait["completed_without"]) == (

@@ -21,18 +21,6 @@ def table(rows=None, **optimization):
     return made
 
 
-def test_candidates_come_by_the_conversations_spent_with_the_best_lower_bound_so_far():
-    found = analysis.search(table())
-    assert list(found["variant_id"]) == ["v1", "v2", "v3", "v4", "v5", "v6"]
-    assert list(found["conversations"]) == sorted(found["conversations"])
-    low = found["points_low"]
-    assert found["best_low"].tolist() == pytest.approx([0, 0, low[2], low[2], low[4], low[5]])
-    assert found["best_high"].iloc[-1] == found["points_high"].iloc[-1]
-    assert found["best_low"].is_monotonic_increasing
-    assert found.attrs["promptlift"]["optimization_id"] == "o1"
-    assert list(found["is_winner"]) == [False] * 5 + [True]
-
-
 def test_a_rejected_candidate_is_never_the_best():
     rows = [row for row in SearchedService().variants if row["id"] in ("v0", "v6")]
     rows[1]["search"]["state"] = "rejected"

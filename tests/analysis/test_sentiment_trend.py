@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
@@ -29,20 +28,6 @@ def test_each_period_has_the_numbers_of_its_own_conversations():
     assert row[
         ["sentiment_n", "sentiment_mean", "sentiment_low", "sentiment_high"]
     ].tolist() == pytest.approx([len(scores), scores.mean(), low, high])
-
-
-def test_on_a_word_list_the_mean_is_relative_to_the_usual_score_and_no_label_is_counted():
-    table, judged = conversations(400, analyser="lexicon"), conversations(400)
-    trend, plain = analysis.sentiment_trend(table, freq="W"), analysis.sentiment_trend(judged, freq="W")
-    usual = trend.attrs["promptlift"]["usual"]
-    assert usual == pytest.approx(table["sentiment_score"].median(), abs=1e-6)
-    ends = ["sentiment_mean", "sentiment_low", "sentiment_high"]
-    np.testing.assert_allclose(trend[ends] + usual, plain[ends])
-    assert trend[["n", "n_missing"]].equals(plain[["n", "n_missing"]])
-    overview = analysis.prompt_overview(table)
-    assert overview["sentiment_mean"].notna().all()
-    for found in (trend, overview):
-        assert found.filter(regex="negative|neutral|positive").isna().all(axis=None)
 
 
 def test_what_cannot_be_read_is_refused():

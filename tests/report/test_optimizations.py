@@ -12,15 +12,13 @@ import promptlift
 from promptlift import analysis
 from promptlift.frames import edits_table, optimizations_table
 from promptlift.frames.variants import variants_table
-from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from support.report_numbers import document_of, exact_tables, texts_of
-from support.report_page import NOW, clock, conversations
+from support.report_page import clock, conversations
 from support.reviewed_world import ReviewedWorld
 from support.searched_service import TEXTS, SearchedService, candidates, edits
-from support.sentences import REPORT
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}
 
@@ -154,16 +152,6 @@ def test_the_figure_is_of_the_newest_and_names_are_redacted():
     assert "Last" in svg
     assert "Shorter" not in svg
     assert "example.org" not in svg
-
-
-def test_without_optimizations_there_is_no_section_and_only_a_service_is_said_to_have_none():
-    options = {"window": Window(), "now": NOW, "title": None, "logo": None, "redacted": False, "examples": 0}
-    of_table = gather(conversations(9), "p1", Window())
-    none = dataclasses.replace(of_table, optimizations=optimizations_table([])[0])
-    for made, said in ((none, True), (of_table, False)):
-        document = compose(made, **options)
-        assert "optimizations" not in [section.name for section in document.sections]
-        assert (REPORT["no optimization"] in str(document.sections)) == said
 
 
 def searched(**changed):

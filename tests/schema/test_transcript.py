@@ -114,14 +114,6 @@ def test_anything_else_is_meant_as_plain_text(text):
     assert not looks_structured(text)
 
 
-@pytest.mark.parametrize("name", ["timestamp", "model", "tokens"])
-def test_null_in_an_optional_field_is_the_same_as_none_of_it(name):
-    document = {"messages": [{"role": "user", "content": "hi", name: None}], "metadata": None}
-    transcript = parse_content("\ufeff \r\n\t" + json.dumps(document))
-    assert getattr(transcript.messages[0], name) is None
-    assert json.loads(dump_content(transcript)) == SHORT
-
-
 def message(**fields):
     return json.dumps({"messages": [{"role": "user", "content": "hi", **fields}]})
 

@@ -159,18 +159,6 @@ def test_what_a_person_applied_is_told_and_not_rolled_back(world, live):
     assert verdicts(world) == ["deployment.not_fixed"]
 
 
-def test_when_a_conversation_started_decides(world, auto):
-    """A log that comes in after the change, with conversations from before it, says nothing about the new text."""
-    world.log(130, failed=130, at=world.started + clock.DAY)
-    assert look(world) == 0
-    world.log(40, failed=2, at=later())
-    look(world)
-    payload = world.events()[-1][1]
-    assert payload["postFixConversationCount"] == 40
-    assert payload["issues"][0]["beforeFailCount"] == 210
-    assert world.deployment(auto)["production"]["conversationsBefore"] == 330
-
-
 def test_only_the_text_right_before_is_compared(world):
     world.log(200, failed=200, at=world.started)
     body = PromptUpdate(content="Second.")

@@ -36,21 +36,6 @@ def test_an_answer_comes_with_its_tokens_and_model(talk):
     assert stub.asked[0].body["messages"] == [*ASK[:1], {"role": "user", "content": "Hi — ½ ??"}]
 
 
-def test_a_structured_answer_is_asked_for_and_read(talk):
-    stub, client = talk([completion('{"name": "apple", "count": 2}')])
-    answer = client.chat(ASK, purpose="context", schema=Fruit)
-    assert answer.parsed == Fruit(name="apple", count=2)
-    sent = stub.asked[0].body["response_format"]
-    assert sent["type"] == "json_schema"
-    assert sent["json_schema"]["strict"] is True
-    assert sent["json_schema"]["schema"] == {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "count": {"type": "integer"}},
-        "required": ["name", "count"],
-        "additionalProperties": False,
-    }
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -62,25 +47,6 @@ def test_a_structured_answer_is_asked_for_and_read(talk):
 def test_fences_thoughts_and_further_fields_do_not_matter(talk, text):
     _, client = talk([completion(text)])
     assert client.chat(ASK, purpose="context", schema=Fruit).parsed == Fruit(name="a", count=1)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Sure! Here you go.", "not one JSON object"),
-        ('{"name": "a"}', "count: Field required"),
-        ('{"name": "a", "count": "many"}', "count: Input should be a valid integer"),
-        ("[" * 100_000, "not one JSON object"),
-    ],
-)
-def test_an_answer_that_does_not_fit_is_asked_for_once_more(talk, text, reason):
-    stub, client = talk([completion(text), completion('{"name": "a", "count": 1}')])
-    answer = client.chat(ASK, purpose="context", schema=Fruit)
-    assert answer.parsed == Fruit(name="a", count=1)
-    assert answer.tokens == 30
-    roles = [message["role"] for message in stub.asked[1].body["messages"]]
-    assert roles == ["system", "user", "assistant", "user"]
-    assert reason in stub.asked[1].body["messages"][3]["content"]
 
 
 def bad_request(message):
