@@ -130,7 +130,7 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     arms: dict[str | None, tuple[str, OfferedArm]] = {}
     for given, weight in weights.items():
         arm = _version(versions, given) or _variant(rows, prompt, given)
-        key = arm and (arm.version_id or arm.variant_id)
+        key = None if arm is None else arm.version_id or arm.variant_id
         if arm is None:
             problems[f"weights.{given}"] = (
                 f"is not a version of this prompt, which has v1 to {current}, nor a variant of its optimizations"
