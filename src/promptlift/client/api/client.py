@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Self
 from promptlift.client.api.account import AccountGroup, SettingsGroup, UsageGroup
 from promptlift.client.api.benchmarks import Benchmarks, ScenarioSets
 from promptlift.client.api.conversations import Conversations
-from promptlift.client.api.experiments import Experiments
 from promptlift.client.api.judges import JudgeRuns, Judges, Labels
 from promptlift.client.api.optimizations import Actions, Optimizations, Personas, Reviews
-from promptlift.client.api.prompts import Agents, Prompts
+from promptlift.client.api.prompts import Agents, Experiments, Prompts
 from promptlift.client.api.webhooks import Events, Webhooks
 from promptlift.client.transport import Transport
 from promptlift.schema.naming import SCHEMES

@@ -1,4 +1,4 @@
-"""Endpoints of prompts, and of agents under their own path."""
+"""Endpoints of prompts and of their experiments, and of agents under their own path."""
 
 from __future__ import annotations
 
@@ -169,6 +169,22 @@ class Prompts(Group):
     def forget(self, prompt_id: str) -> Done:
         """Remove the judge that learned from labels. Only the embedded service supports this."""
         return self._send(endpoints.PROMPTS_FORGET, prompt_id)
+
+
+class Experiments(Group):
+    """Experiments, which `Prompts.experiment` starts. The embedded service supports them; others may not."""
+
+    def get(self, experiment_id: str) -> LiveExperiment:
+        """Return an experiment with its results."""
+        return self._send(endpoints.EXPERIMENTS_GET, experiment_id)
+
+    def stop(self, experiment_id: str, *, reason: str | None = None) -> LiveExperiment:
+        """Stop an experiment: every unit gets the current version."""
+        return self._send(endpoints.EXPERIMENTS_STOP, experiment_id, **given(reason=reason))
+
+    def apply(self, experiment_id: str, *, arm: int | None = None, note: str | None = None) -> LiveExperiment:
+        """Make a version of an experiment current, by default the one that is better; this ends the experiment."""
+        return self._send(endpoints.EXPERIMENTS_APPLY, experiment_id, **given(arm=arm, note=note))
 
 
 class Agents(Prompts):
