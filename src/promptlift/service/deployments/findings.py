@@ -43,7 +43,7 @@ ISSUES_NAMED = 10
 # A verified fix is compared with at least this many of its own earlier conversations.
 _FEWEST_EARLIER = CHECKPOINTS[0]
 
-SAID = {
+_SAID = {
     "task_completion": ("task completion fell", "{:.1f} %"),
     "sentiment": ("sentiment fell", "{:+.2f}"),
     "quality": ("quality fell", "{:.1f}"),
@@ -280,10 +280,13 @@ def _percent(issues: Sequence[IssueCounts]) -> float:
 
 
 def _said(change: MetricChange, total: int) -> str:
-    words, form = SAID[change.metric]
-    scale = 100.0 if form.endswith("%") else 1.0
-    was, now = (form.format(scale * (value or 0.0)) for value in (change.before, change.after))
     after = f"{change.n_after} after" if change.window == total else f"the latest {change.n_after}"
-    return (
-        f"{words} from {was} to {now} ({change.n_before} conversations before, {after}, p = {change.p:.4f})"
-    )
+    words = worsened(change.metric, change.before or 0.0, change.after or 0.0)
+    return f"{words} ({change.n_before} conversations before, {after}, p = {change.p:.4f})"
+
+
+def worsened(metric: MetricName, was: float, now: float) -> str:
+    """Return how a metric became worse, such as "quality fell from 70.0 to 60.0"."""
+    words, form = _SAID[metric]
+    scale = 100.0 if form.endswith("%") else 1.0
+    return f"{words} from {form.format(scale * was)} to {form.format(scale * now)}"

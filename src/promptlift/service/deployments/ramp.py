@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from promptlift.schema.events import Deployment
 from promptlift.schema.experiments import RampStep
 from promptlift.service import clock
 from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.experiment_results import AssignedConversations
-from promptlift.service.deployments.findings import SAID
+from promptlift.service.deployments.findings import worsened
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.store import SQLAlchemyError, events, optimizations, prompts
 from promptlift.service.store.rows import Rows, wanted
@@ -74,15 +74,9 @@ def _look_at(database: Database, seen: ExperimentRow) -> None:
 def _harm(measured: AssignedConversations, verdict: RampVerdict) -> str:
     said = []
     for name in verdict.harmed:
-        words, form = SAID[name]
         originals = [old for _, old in measured.pairs(measured.metrics[name], 1)]
         was = sum(old.total for old in originals) / sum(old.n for old in originals)
-        scale = 100.0 if form.endswith("%") else 1.0
-        ends = (
-            form.format(scale * value)
-            for value in (was, was + cast("float", verdict.differences[name].estimate))
-        )
-        said.append(f"{words} from {' to '.join(ends)}")
+        said.append(worsened(name, was, was + (verdict.differences[name].estimate or 0.0)))
     return "; ".join(said)
 
 
