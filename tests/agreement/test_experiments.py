@@ -186,6 +186,8 @@ def test_a_ramp_begins_with_few_units_and_names_one_version(wire, root, edited):
         refused = wire.ask("POST", path, {"weights": weights, "ramp": True})
         assert (refused.status, refused.error["code"]) == (400, "VALIDATION_ERROR")
         assert "one version with the weight 1" in refused.error["details"]["weights"]
+    current = wire.ask("POST", path, {"weights": {"v3": 1.0}, "ramp": True})
+    assert current.error["details"] == {"weights": "name only v3, the current version; name another one"}
     made = wire.ask("POST", path, {"weights": {"v1": 1.0}, "ramp": True})
     assert made.status == 201
     assert [arm["weight"] for arm in made.body["arms"]] == [0.95, 0.05]

@@ -121,17 +121,17 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     ApiException
         ``VALIDATION_ERROR`` by version, or under ``weights``.
     """
-    problems = {f"weights.{name}": "must be above 0" for name, weight in weights.items() if weight <= 0.0}
-    if problems:
-        raise invalid(problems, "The weight of a version must be above 0")
     mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
     versions = rows.all(mine.order_by(VersionRow.seq))
     current = f"v{len(versions)}"
     arms: dict[str | None, tuple[str, OfferedArm]] = {}
+    problems: dict[str, str] = {}
     for given, weight in weights.items():
         arm = _version(versions, given) or _variant(rows, prompt, given)
         key = None if arm is None else arm.version_id or arm.variant_id
-        if arm is None:
+        if weight <= 0.0:
+            problems[f"weights.{given}"] = "must be above 0"
+        elif arm is None:
             problems[f"weights.{given}"] = (
                 f"is not a version of this prompt, which has v1 to {current}, nor a variant of its optimizations"
             )
@@ -141,22 +141,17 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
             arm.weight = weight
             arms[key] = given, arm
     if problems:
-        raise invalid(problems, "A version is not known")
+        raise invalid(problems, "A version or its weight is not possible")
     total = sum(weights.values())
-    rest = 1.0 - total
     first = arms.pop(version_id(versions[-1].seq), None)
-    if first is not None:
-        if abs(rest) > _ROUNDING:
-            raise invalid(
-                {"weights": f"add up to {total:g}, not to 1; leave out {current} to give it the rest"}
-            )
-        rest = first[1].weight
+    if not arms:
+        raise invalid({"weights": f"name only {current}, the current version; name another one"})
+    if first is not None and abs(1.0 - total) > _ROUNDING:
+        raise invalid({"weights": f"add up to {total:g}, not to 1; leave out {current} to give it the rest"})
+    rest = 1.0 - total if first is None else first[1].weight
     control = _version(versions, current)
-    if rest < _ROUNDING or not arms or control is None:
-        problem = (
-            f"add up to {total:g}; leave a share for {current}, the current version, and name another one"
-        )
-        raise invalid({"weights": problem})
+    if rest < _ROUNDING or control is None:
+        raise invalid({"weights": f"add up to {total:g}; leave a share for {current}, the current version"})
     control.weight = rest
     offered = [control, *(arm for _, arm in arms.values())]
     for number, arm in enumerate(offered):
