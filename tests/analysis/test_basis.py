@@ -15,6 +15,7 @@ from promptlift.analysis.what_else import what_else
 from promptlift.schema.basis import (
     UNTOLD,
 )
+from support.side_by_side import experiment
 
 DIRECTION = re.compile(
     r"\b(higher|lower|more often|less often|rises|falls|rose|fell|better|worse|winner|could rise|points (more|less))\b"
@@ -66,6 +67,7 @@ def everything_said(table):
     said += what_else(table, by="prompt_id", variant="b", control="a").attrs["promptlift"]["sentences"]
     for draw in (
         lambda: plots.compare(compared, title="auto"),
+        lambda: plots.compare(experiment(basis=str(table["basis"].iloc[0])), title="auto"),
         lambda: plots.segments(cut, title="auto"),
         lambda: plots.completion_trend(trend, title="auto"),
         lambda: plots.sentiment_trend(table, title="auto"),

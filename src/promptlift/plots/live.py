@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.dates import AutoDateLocator, DateFormatter
 
 from promptlift.plots import theme
 from promptlift.plots.estimates import signed_ticks
@@ -25,9 +25,8 @@ __all__ = ["draw_experiment"]
 
 # More bands than these hide each other; then only the newest interval of each version is drawn.
 _MOST_BANDS: Final = 3
-# Of years, months, days, hours, minutes, seconds; then of the first of each.
-_DATES: Final = ["%Y", "%b %Y", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
-_FIRST_DATES: Final = ["%Y", "%b %Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
+# Up to so many hours, ticks have the time of day.
+_MOST_HOURS: Final = 5 * 24
 
 
 def draw_experiment(
@@ -85,17 +84,13 @@ def draw_experiment(
     bottom, top = bottom - margin, top + margin
     ax.set_ylim(bottom, top + legend_headroom(ax, height, top - bottom))
     signed_ticks(ax, "y")
-    locator = AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]
     ax.xaxis_date()
-    ax.xaxis.set_major_locator(locator)
-    dates = {"formats": _DATES, "zero_formats": _FIRST_DATES, "show_offset": False}
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, **dates))  # type: ignore[no-untyped-call]
+    days = day_numbers(table["until"])
+    hours = "" if np.ptp(days) > _MOST_HOURS / 24 else "\n%H:%M"
+    ax.xaxis.set_major_locator(AutoDateLocator(maxticks=7))  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(DateFormatter(f"%d %b{hours}"))  # type: ignore[no-untyped-call]
     legend(ax, groups, counts, "units")
-    notes.append(
-        "Bands are 95 % confidence sequences, which hold however often one looks; all versions together miss in at most 5 % of experiments."
-        if len(groups) <= _MOST_BANDS
-        else "Whiskers: the newest 95 % confidence sequence of each version, which holds however often one looks."
-    )
+    notes.append("Intervals: 95 % confidence sequences, which hold together, however often one looks.")
     return theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
 
 

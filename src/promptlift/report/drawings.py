@@ -66,7 +66,7 @@ def paint(name: str, table: Any, width: Width, title: str = "auto") -> str:
         height = 0.35 + (0.42 + 0.05 * groups) * max(2, int(table["issue"].nunique())) + 0.1 * groups
         return _paint(name, plots.issues, table, width, title, height, 0.2)
     if name == "live":
-        return _paint(name, plots.compare, table, width, title, 2.6, 0.9)
+        return _paint(name, plots.compare, table, width, title, 2.6, 0.9, _DATES)
     measured = table[table["lift"].notna()]
     height = 0.7 + 0.55 * max(2, len(measured)) + 0.45 * measured["stage"].astype("str").nunique()
     return _paint(name, plots.variant_lift, table, width, title, height, 0.2)

@@ -12,14 +12,14 @@ from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
     from promptlift.report.gather import Material
-    from promptlift.schema.experiments import LiveArm, LiveDifference, LiveRate
+    from promptlift.schema.experiments import LiveDifference, LiveRate
 
 __all__ = ["live"]
 
-_NAME_CHARS: Final = 80
+_CHARS: Final = 300
 _MEANING: Final = (
-    "Each user got one version, assigned at random by its weight, and counts once. The interval of a difference stays valid "
-    "however often one looks (a confidence sequence)."
+    "Each unit, such as a user, got one version, assigned at random by its weight, and counts once. The interval of the "
+    "difference from the current version stays valid however often one looks (a confidence sequence)."
 )
 
 
@@ -36,21 +36,16 @@ def live(material: Material, *, redacted: bool) -> Section | None:
     if not material.experiments:
         return None
 
-    def shown(text: Any, width: int) -> str:
-        line = one_line(text, width)
+    def shown(text: Any) -> str:
+        line = one_line(text, _CHARS)
         return redact(line) if redacted else line
 
-    experiments = [
-        one.model_copy(
-            update={
-                "sentence": shown(one.sentence, 400),
-                "arms": [arm.model_copy(update={"name": shown(arm.name, _NAME_CHARS)}) for arm in one.arms],
-            }
-        )
-        for one in material.experiments
-    ]
+    experiments = []
+    for one in material.experiments:
+        arms = [arm.model_copy(update={"name": shown(arm.name)}) for arm in one.arms]
+        experiments.append(one.model_copy(update={"sentence": shown(one.sentence), "arms": arms}))
     said = tuple(
-        f"No. {number}, {material.name_of(one.prompt_id)}, {one.status}: {one.sentence}."
+        f"No. {number}, {material.name_of(one.prompt_id)}, {one.status.replace('_', ' ')}: {one.sentence}."
         for number, one in enumerate(experiments, 1)
     )
     table = Table.of(
@@ -60,17 +55,20 @@ def live(material: Material, *, redacted: bool) -> Section | None:
         (Column("no", "No.", "count"), lambda row: row[0]),
         (Column("version", "Version"), lambda row: row[1].name),
         (Column("weight", "Weight", "share"), lambda row: row[1].weight),
-        (Column("units", "Users", "count"), lambda row: row[1].units),
+        (Column("units", "Units", "count"), lambda row: row[1].units),
         (Column("rate", "Completed", "share", 95), lambda row: _estimate(row[1].rate, "rate", 100.0)),
         (Column("basis", "Basis"), lambda row: "" if row[1].rate is None else row[1].rate.basis),
         (
-            Column("difference", "Difference from the current version, points", "points", 95),
+            Column("difference", "Difference, points", "points", 95),
             lambda row: _estimate(row[1].difference, "estimate", 1.0),
         ),
-        (Column("verdict", "Result"), lambda row: _result(row[1])),
+        (
+            Column("verdict", "Result"),
+            lambda row: row[1].verdict or ("cannot be told" if row[1].number else "current version"),
+        ),
     )
-    newest = experiments[0]
-    figure = Figure("live", f"{newest.sentence}. Difference over time, No. 1.", painter("live", newest))
+    alt = "Difference of each version of No. 1 from the current version over time; see the table below."
+    figure = Figure("live", alt, painter("live", experiments[0]))
     return Section("live", "Live on real users", (_MEANING,), said, (figure,), (table,))
 
 
@@ -79,7 +77,3 @@ def _estimate(found: LiveRate | LiveDifference | None, name: str, scale: float) 
     if found is None or value is None:
         return None
     return Estimate(*(math.nan if end is None else end / scale for end in (value, found.low, found.high)))
-
-
-def _result(arm: LiveArm) -> str:
-    return "current version" if arm.number == 0 else arm.verdict or "cannot be told"
