@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # unspecified: chosen on the labelled sets of the study (tests/benchmarks/test_atlas.py), where neighbouring values are alike.
 _FIRST_TURNS: Final = 3
 _WEIGHT_OF_FIRST: Final = 3
-_WEIGHT_OF_TOOLS: Final = 0.7
+_WEIGHT_OF_TOOLS: Final = 0.6
 _DIMENSIONS: Final = 50
 # A topic of few conversations has no axis among the first: those that fit worst get axes of their own, one for each five of them.
 _FIT_WORST: Final = 0.05
