@@ -203,6 +203,11 @@ def test_an_engine_gives_the_topics_of_pandas_and_keeps_few_texts(engines, engin
     pd.testing.assert_frame_equal(found.table, expected.table)
     pd.testing.assert_frame_equal(found.assignments, expected.assignments)
     assert "content" not in found.conversations
+    texts = pd.concat([table[["conversation_id", "content"]], table_of(["of another"])])
+    apart = analysis.atlas(table.drop(columns="content"), contents=engines.table(texts, engine))
+    whole = analysis.atlas(table)
+    pd.testing.assert_frame_equal(apart.table, whole.table)
+    pd.testing.assert_frame_equal(apart.conversations, whole.conversations.drop(columns="content"))
     name = found.table["name"][0]
     assert len(analysis.conversations_of(found.table, found.conversations, name)) == found.table["n"][0]
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import promptlift
-from promptlift.errors import ConfigError
+from promptlift import analysis
+from promptlift.errors import ConfigError, FrameError
 from promptlift.local import wait_for_insights
 from promptlift.workspace import NothingMatchesWarning
 from support.topical import logged
@@ -75,6 +76,12 @@ def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
         warnings.simplefilter("error")
         pd.testing.assert_frame_equal(opened.atlas("Explained").table, topics.table)
         pd.testing.assert_frame_equal(opened.why("Explained"), endings)
+        scan = opened.snapshot.scan
+        both = analysis.atlas(scan(), contents=scan("details"))
+        assert len(both.assignments) == 2 * N
+        assert both.table["n"].sum() >= 0.9 * 2 * N
+        with pytest.raises(FrameError, match=r'contents=snapshot.scan\("details"\)'):
+            analysis.atlas(scan())
     bare = lift.pull(tmp_path / "without texts", content=False).folder
     with promptlift.open_snapshot(bare) as opened, pytest.raises(ConfigError, match="content=True"):
         opened.why("Explained")

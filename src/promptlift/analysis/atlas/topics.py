@@ -179,7 +179,12 @@ class Atlas:
 
 
 def atlas(
-    conversations: Any, *, outcome: str = "task_completed", seed: int = 0, level: float = 0.95
+    conversations: Any,
+    *,
+    contents: Any = None,
+    outcome: str = "task_completed",
+    seed: int = 0,
+    level: float = 0.95,
 ) -> Atlas:
     """Find the topics of conversations, and name them in the conversations' own words.
 
@@ -187,7 +192,7 @@ def atlas(
     partitions into different numbers of parts, each of another 80 % of the conversations, vote on which belong together; the
     number of topics is that on which they agree over the longest range. No word list, language or number is given. Where words
     shuffled between the conversations make topics as well, none is named. Of more than 4,000 conversations that many, drawn at
-    random, are compared, and the rest belong to the nearest topic. Of a table of DuckDB, Spark or Ibis, such as ``snapshot.scan()``,
+    random, are compared, and the rest belong to the nearest topic. Of a table of DuckDB, Spark or Ibis
     only a part of the texts is in memory at once.
 
     Parameters
@@ -195,6 +200,9 @@ def atlas(
     conversations
         Table with ``conversation_id`` and ``content``, such as ``lift.conversations(content=True)``; and, if there, the outcome,
         ``sentiment_score``, ``cost``, ``latency_ms``, ``started_at`` or ``created_at``.
+    contents
+        Instead of the column, a table of its own with ``conversation_id`` and ``content``: with ``snapshot.scan()`` it is
+        ``snapshot.scan("details")``.
     outcome
         Column of true and false whose rate each topic gets.
     seed
@@ -215,10 +223,12 @@ def atlas(
         When an argument cannot be used.
     """
     level, rng = check_level(level), np.random.default_rng(seed)
-    if is_remote(conversations):
-        frame, outcome = read_with(conversations, outcome)
-        frame = frame.sort_values(KEY, ignore_index=True)
-        found, places = _of_engine(conversations, pd.Index(frame[KEY]), rng)
+    source = conversations if contents is None else contents
+    if contents is not None or is_remote(conversations):
+        frame, outcome = read_with(conversations, outcome, texts=source)
+        if is_remote(conversations):
+            frame = frame.sort_values(KEY, ignore_index=True)
+        found, places = _of_engine(source, pd.Index(frame[KEY]), rng)
     else:
         frame, outcome = read_with(conversations, outcome, TEXT)
         found, places = Grouping.of(frame.pop(TEXT).array, opening, rng)
@@ -235,7 +245,7 @@ def atlas(
     return Atlas(table, assignments, kept.assign(topic=name.array))
 
 
-def read_with(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFrame, str]:
+def read_with(conversations: Any, outcome: str, *more: str, texts: Any = None) -> tuple[pd.DataFrame, str]:
     """Return the columns that are needed in pandas, and more, and the column of the outcome.
 
     Raises
@@ -244,7 +254,9 @@ def read_with(conversations: Any, outcome: str, *more: str) -> tuple[pd.DataFram
         When a column is missing.
     """
     table, outcome = read_outcome(conversations, outcome)
-    require(table, [KEY, TEXT], hint="Read the table with lift.conversations(content=True, insights=True).")
+    require(table, [KEY])
+    hint = 'Read the table with lift.conversations(content=True, insights=True), or pass contents=snapshot.scan("details").'
+    require(table if texts is None else texts, [KEY, TEXT], hint=hint)
     present = set(names_of(table))
     wanted = dict.fromkeys([KEY, outcome, *READ, *more])
     return collect(table, [name for name in wanted if name in present]).reset_index(drop=True), outcome
@@ -257,7 +269,8 @@ def _of_engine(table: Any, ids: pd.Index[Any], rng: np.random.Generator) -> tupl
 
     def texts() -> Iterator[tuple[NDArray[np.intp], Any]]:
         for part in parts_of(open_table(table).select(named(KEY), named(TEXT))):
-            yield ids.get_indexer(pd.Index(part[KEY])), part[TEXT].array
+            at = ids.get_indexer(pd.Index(part[KEY]))
+            yield at[at >= 0], part[TEXT].array[at >= 0]
 
     n = len(ids)
     drawn = np.sort(rng.spawn(1)[0].choice(n, min(n, SAMPLE), replace=False))
