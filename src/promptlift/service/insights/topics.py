@@ -267,22 +267,22 @@ class TopicJob(SingletonJob):
         anew = row is None or prompt.judged >= 2 * row.judged_anew
         renewed = renew([*contents.values()], before, held=held, anew=anew, first=first)
         now = clock.moment()
-        names = {} if row is None else shown_names(row.found)
+        shown_before = {} if row is None else shown_names(row.found)
         found = _records(known, renewed, [*contents], now, exclusions)
         if self._client is not None:
             self._name(prompt.account_id, found, contents, exclusions)
         shown = PromptTopics(topics=found, n_compared=len(contents), found_at=now)
         were, are = (set[int]() if kept is None else {*kept.numbers} for kept in (before, renewed.kept))
-        # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
-        moved = None if anew else sorted((were - are) | ({0} if are - were else set()))
+        waits = waiting(None, read=True)
+        if row is not None and not anew:
+            # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
+            moved = sorted((were - are) | ({0} if are - were else set()))
+            names = renamed(shown_before, shown_names(shown))
+            waits = [*row.waiting, *waiting(moved, read=True), *waiting(names, read=False)]
         values = {
             "judged": prompt.judged,
             "judged_anew": prompt.judged if row is None or anew else row.judged_anew,
-            "waiting": [
-                *([] if row is None else row.waiting),
-                *waiting(moved, read=True),
-                *waiting(renamed(names, shown_names(shown)), read=False),
-            ],
+            "waiting": waits,
             "found": shown,
             "space": None if renewed.kept is None else renewed.kept.to_bytes(),
             "next_id": max([first - 1, *(one.id for one in found)]) + 1,
