@@ -14,7 +14,13 @@ from promptlift.service.insights.lexicon.judge import (
     LexiconJudge,
     read_conversation,
 )
-from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
+from promptlift.service.insights.turns import (
+    MESSAGE_CHARS,
+    MESSAGES_READ,
+    TOTAL_CHARS,
+    plain_words,
+    read_turns,
+)
 
 JUDGE: InsightJudge = LexiconJudge()
 
@@ -31,6 +37,11 @@ SOLVED = talk_of(
     "Great, thank you, that answers my question!",
     "You're welcome. Have a nice day!",
 )
+
+
+@pytest.mark.parametrize("text", ["I can`t, WAIT!", "I can’t — WAIT…", "¿I can‘t “WAIT”?"])
+def test_words_have_no_punctuation_in_any_script(text):
+    assert plain_words(text) == " i can't wait "
 
 
 def test_a_solved_conversation():
