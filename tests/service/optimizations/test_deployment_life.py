@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from promptlift.stats import expected_lift
+from promptlift.stats import expected_lift, lift_interval
 from support import fork_server
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
@@ -94,7 +94,12 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     assert (results["verifiedBy"], results["verifiedPairs"]) == ("regression-test", test["pairs"])
     assert results["liftPointsVerified"] == winner["liftPointsVerified"] == test["liftPoints"]
     table = [results["pairs"][name] for name in ("n11", "n10", "n01", "n00")]
-    shrunk = expected_lift(*table, standard_error_points=results["standardErrorPoints"])
+    after = lift_interval(*(test["pairs"][name] for name in ("n11", "n10", "n01", "n00")))
+    shrunk = expected_lift(
+        *table,
+        prior_sd_points=max(10.0, test["liftPoints"] - after.standard_error_points),
+        standard_error_points=results["standardErrorPoints"],
+    )
     assert results["liftPointsExpected"] == pytest.approx(0.7 * test["liftPoints"] + 0.3 * shrunk.points)
     assert winner["liftExpected"] == results["liftExpected"]
 

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from promptlift.stats import expected_lift
+from promptlift.stats import expected_lift, lift_interval
 from support.answering_model import AnsweringModel
 from support.optimizing_caller import calling
 from support.service_process import wait_until
@@ -79,7 +79,8 @@ def test_every_number_of_a_winner_can_be_counted_again(won):
     p1, p0 = first["metrics"]["taskCompletion"], original["metrics"]["taskCompletion"]
     assert p1 == pytest.approx(100 * (pairs["n11"] + pairs["n10"]) / pairs["n"])
     assert results["lift"] == pytest.approx(100 * (p1 / p0 - 1)) == first["lift"]
-    assert results["liftLow"] < results["liftExpected"] < results["lift"] < results["liftHigh"]
+    assert results["liftLow"] < results["liftExpected"] < results["liftHigh"]
+    assert results["liftLow"] < results["lift"] < results["liftHigh"]
 
     # It is verified on fresh pairs, and what to expect comes from them.
     assert results["verifiedPairs"] == pairs_in(caller.simulations(found["id"], stage="verify"), 1)
@@ -87,7 +88,12 @@ def test_every_number_of_a_winner_can_be_counted_again(won):
     points = 100 * (results["verifiedPairs"]["n10"] - results["verifiedPairs"]["n01"]) / 60
     assert results["liftPointsVerified"] == first["liftPointsVerified"] == pytest.approx(points)
     table = (pairs[name] for name in ("n11", "n10", "n01", "n00"))
-    shrunk = expected_lift(*table, standard_error_points=results["standardErrorPoints"])
+    after = lift_interval(*(results["verifiedPairs"][name] for name in ("n11", "n10", "n01", "n00")))
+    shrunk = expected_lift(
+        *table,
+        prior_sd_points=max(10.0, points - after.standard_error_points),
+        standard_error_points=results["standardErrorPoints"],
+    )
     assert results["liftPointsExpected"] == pytest.approx(0.7 * points + 0.3 * shrunk.points)
 
     # Scenarios of a model have one lift.
