@@ -78,7 +78,7 @@ def test_every_plot_takes_a_title_and_is_as_wide_as_the_others():
 
 def test_without_a_title_there_is_none():
     for name, call in plots_of_long_names():
-        if name in ("issues", "compare lift"):
+        if name in ("issues", "compare"):
             assert call().get_title("left") == "", name
 
 

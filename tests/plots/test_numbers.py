@@ -26,7 +26,6 @@ PAIRED = {"by": "run", "pair": "task", "control": "a"}
         ("changes", DATA, {"at": "2026-02-10", "of": "topics"}, {}, "difference"),
         ("sentiment_distribution", DATA, {}, {}, "share"),
         ("compare", several(), PAIRED, {}, "difference_points"),
-        ("compare", several(), PAIRED, {"value": "lift"}, "lift_percent"),
         ("segments", segmented(np.random.default_rng(0), planted="metadata.returning"), {}, {"top": 6}, "difference_points"),
     ],
 )  # fmt: skip
@@ -45,25 +44,17 @@ def test_points_and_intervals_are_those_of_the_analysis_in_its_order(name, data,
     low, high = ax.get_xlim()
     assert low < min(0.0, ends.min())
     assert high >= ends.max()
-    diamonds = [x for x, _ in points(ax, "D")] if drawing.get("value") == "lift" else []
-    assert diamonds == pytest.approx(expected["lift_percent_expected"].tolist()[::-1] if diamonds else [])
-    assert bool(diamonds) == (drawing.get("value") == "lift")
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "drawing", "columns"),
-    [
-        ("completion_trend", {}, {}, ["rate"]),
-        ("sentiment_trend", {"freq": "W"}, {}, ["negative", "positive"]),
-        ("sentiment_trend", {"freq": "W"}, {"value": "score"}, ["sentiment"]),
-    ],
+    ("name", "options", "columns"),
+    [("completion_trend", {}, ["rate"]), ("sentiment_trend", {"freq": "W"}, ["negative", "positive"])],
 )
-def test_rates_by_period_are_those_of_the_analysis(name, options, drawing, columns):
+def test_rates_by_period_are_those_of_the_analysis(name, options, columns):
     table = conversations(2_000)
     expected = getattr(analysis, name)(table, **options)
-    ax = getattr(plots, name)(table, **options, **drawing)
-    middle = {"rate": "rate", "sentiment": "sentiment_mean"}
-    values = [expected[middle.get(one, f"{one}_share")] for one in columns]
+    ax = getattr(plots, name)(table, **options)
+    values = [expected["rate" if one == "rate" else f"{one}_share"] for one in columns]
     assert [y for _, y in points(ax)] == pytest.approx(np.concatenate(values).tolist())
     ends = np.concatenate([expected[[f"{one}_low", f"{one}_high"]] for one in columns])
     np.testing.assert_allclose(whiskers(ax, 1), ends)

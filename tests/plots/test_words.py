@@ -31,7 +31,7 @@ UNJUDGED = small(started_at=["2026-01-01"], sentiment=[None])
         ("changes", conversations(50), {"at": "2020-01-01"}, PLOTS["nothing to compare"]),
         ("sentiment_distribution", conversations(0), {}, "No conversations"),
         ("sentiment_distribution", UNJUDGED, {}, "No conversations with insights"),
-        ("sentiment_trend", conversations(0), {"value": "score"}, "No conversations"),
+        ("sentiment_trend", conversations(0), {}, "No conversations"),
         ("sentiment_trend", UNJUDGED, {}, "No conversations with insights"),
         ("completion_trend", conversations(0), {"by": "prompt_id"}, "No conversations"),
     ],
@@ -72,19 +72,6 @@ def test_sentiments_have_counts_and_the_colours_of_their_labels():
     assert "Not counted: 1 without a sentiment, 1 without a time." in said(trend)
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"value": ["score", "negative"]}, "value must be"),
-        ({"value": []}, "value must be"),
-        ({"value": ["negative", "positive"], "by": "prompt_id"}, "With by"),
-    ],
-)
-def test_a_value_that_cannot_be_drawn_is_refused(more, said):
-    with pytest.raises(ValueError, match=said):
-        plots.sentiment_trend(conversations(10), **more)
-
-
 def test_a_word_list_is_drawn_by_its_scores_around_the_usual_one_and_its_labels_nowhere():
     table = conversations(300, analyser="lexicon")
     spread = plots.sentiment_distribution(table, title="auto")
@@ -106,8 +93,6 @@ def test_a_word_list_is_drawn_by_its_scores_around_the_usual_one_and_its_labels_
     for ax in (spread, trend):
         assert "positive" not in said(ax)
         assert "negative" not in said(ax)
-    with pytest.raises(ValueError, match=r"labels say nothing\. Leave value out"):
-        plots.sentiment_trend(table, value="negative")
 
 
 def test_segments_have_verdict_rule_and_what_may_be_missed():

@@ -66,11 +66,7 @@ def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str
         yield name, lambda draw=draw, **more: draw(data, by=by, **more)
     for of in ("issues", "topics"):
         yield f"changes of {of}", lambda of=of, **more: plots.changes(data, of=of, at="2026-02-10", **more)
-    for value in ("difference", "lift"):
-        yield (
-            f"compare {value}",
-            lambda value=value, **more: plots.compare(data, by="prompt_id", value=value, **more),
-        )
+    yield "compare", lambda **more: plots.compare(data, by="prompt_id", **more)
     yield "segments", lambda **more: plots.segments(data, **more)
     yield "prompt_overview", lambda **more: plots.prompt_overview(data, **more)
     texts = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])

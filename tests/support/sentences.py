@@ -15,7 +15,6 @@ PLOTS: Final = {
     "name the prompt": "Name the prompt",
     "no interval": "Hollow: no interval.",
     "no interval reported": "Hollow: the service reports no interval.",
-    "no lift of a score": "A score has no lift",
     "no sample size": "interval unavailable, because the service reports no sample size",
     "no variants": "No variants yet",
     "nothing measured": "No lift, because nothing was measured",

@@ -246,6 +246,9 @@ def tables():
             moods(a=(0, 1, 0)).assign(analyser="lexicon", sentiment_score=0.4215), freq="D"
         ),
         "sentiment trend": analysis.sentiment_trend(moods(a=(10, 20, 30)), freq="D"),
+        "sentiment trend, two": analysis.sentiment_trend(
+            moods(a=(10, 20, 30), b=(30, 20, 10)), by="prompt_id", freq="D"
+        ),
         "issues": analysis.issues(titled(*4 * (["A"], ["A", "B"], []))),
         "issues, equally frequent": analysis.issues(titled(*6 * (["A"], ["B"]))),
         "issues, groups": analysis.issues(titled(*4 * (["A"], ["A"], [], ["A"])), by="prompt_id"),
@@ -347,9 +350,6 @@ def said():
         found[name] = finding(table)
         for place, sentence in enumerate(table.attrs["promptlift"].get("sentences", ())):
             found[f"{name}, sentence {place + 1}"] = sentence
-    for option in ("score", "positive"):
-        table = analysis.sentiment_trend(moods(a=(10, 20, 30), b=(30, 20, 10)), by="prompt_id", freq="D")
-        found[f"sentiment trend, {option}"] = finding(table, values=(option,))
     return found
 
 

@@ -51,15 +51,13 @@ if TYPE_CHECKING:
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
-def finding(table: pd.DataFrame, **options: Any) -> str:
+def finding(table: pd.DataFrame) -> str:
     """Return what a result of an analysis shows, in one sentence without a full stop.
 
     Parameters
     ----------
     table
         Result of an analysis that has a plot.
-    options
-        What the plot draws of it, such as ``values`` of ``sentiment_trend``.
 
     Raises
     ------
@@ -80,7 +78,7 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
     if untold:
         return _scored(facts["usual"]) if untold is _SENTIMENT else untold
     few = _too_few(table, facts)
-    said = few or say(_shown(table, by_labels), facts, **options)
+    said = few or say(_shown(table, by_labels), facts)
     if few or facts["table"] == "segments":
         return said
     if "corrected" not in facts:
@@ -167,56 +165,24 @@ def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> st
     )
 
 
-def _sentiment_trend(
-    table: pd.DataFrame, facts: Mapping[str, Any], values: Sequence[str] = ("negative",)
-) -> str:
+def _sentiment_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     by, n = facts["by"], int(table["n"].sum())
-    if values[0] == "score":
-        return _mean_scores(table, by)
     if not n:
         return _NO_INSIGHTS
     if by is not None:
         return _groups(
-            _pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"], _share_of(values[0])
+            _pooled(table, by, "negative", "n"), "are negative", facts["level"], _share_of("negative")
         )
-    return _sentiments({label: table[label].sum() for label in values}, n, facts["level"])
+    return _sentiments({label: table[label].sum() for label in ("negative", "positive")}, n, facts["level"])
 
 
 def _sentiments(counts: Mapping[str, Any], n: int, level: float) -> str:
     shares = {
-        label: percent(*_rate(count, n, level))
-        for label, count in counts.items()
-        if label != "neutral" or len(counts) == 1
+        label: percent(*_rate(count, n, level)) for label, count in counts.items() if label != "neutral"
     }
     are = "is" if n == 1 else "are"
     parts = [f"{share[0]} {are} {label} ({share[1]} to {share[2]})" for label, share in shares.items()]
     return f"Of {counted(n, 'conversation')}, {' and '.join(parts)}"
-
-
-def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
-    rows = table[table["sentiment_n"] > 0]
-    if rows.empty:
-        return "No conversations with a sentiment score"
-    if by is not None and len(rows[by].unique()) > 1:
-        enough = rows.groupby(by, dropna=False, observed=True)["sentiment_n"].transform("sum") >= FEWEST
-        rows = rows[enough]
-        if rows.empty:
-            return f"No group has the {FEWEST} conversations that a comparison needs"
-    groups = [(None, rows)] if by is None else list(rows.groupby(by, sort=False, dropna=False, observed=True))
-    means = [
-        (name, (part["sentiment_mean"] * part["sentiment_n"]).sum() / part["sentiment_n"].sum())
-        for name, part in groups
-    ]
-    n = int(rows["sentiment_n"].sum())
-    if by is None:
-        return f"The mean sentiment of {counted(n, 'conversation')} is {signed(means[0][1], 2)}"
-    if len(means) == 1:
-        name, mean = means[0]
-        shown = names_in_title([name])[0]
-        return f"The mean sentiment of {counted(n, 'conversation')} of {shown} is {signed(mean, 2)}"
-    low, high = min(means, key=lambda one: one[1]), max(means, key=lambda one: one[1])
-    names = names_in_title([low[0], high[0]])
-    return f"The mean sentiment is between {signed(low[1], 2)} ({names[0]}) and {signed(high[1], 2)} ({names[1]})"
 
 
 def _scored(usual: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.estimates import (
     corrected_notes,
     draw_differences,
-    draw_expected,
     ends_of,
     fit_points,
     points_axis,
@@ -48,7 +47,6 @@ def compare(
     confidence_mode: Any = "moderate",
     repeats: Any = "refuse",
     kind: Any = None,
-    value: Literal["difference", "lift"] = "difference",
     title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
@@ -71,9 +69,6 @@ def compare(
         As for ``analysis.compare``.
     labels
         Labels of people, as for ``analysis.compare``: what the judge says is hollow then, and what labels make of it filled.
-    value
-        ``difference``, in percentage points or in the unit of the score, or ``lift``, in percent of the
-        control's rate. Only paired data give a lift an interval; a small diamond is the expected lift.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -84,13 +79,14 @@ def compare(
     Returns
     -------
     Axes
-        The variant with the largest difference is on top. At most 20 are drawn, those with the most trials. Of an experiment, x is
-        time in matplotlib days and y the difference in percentage points; at most 6 versions are drawn.
+        x is the difference in percentage points, or in the unit of the score; the largest is on top. At most 20 are drawn, those
+        with the most trials. Of an experiment, x is time in matplotlib days and y the difference in percentage points; at most 6
+        versions are drawn.
 
     Raises
     ------
     FrameError, ValueError
-        Raised by ``analysis.compare``, or when there is no such ``value``.
+        Raised by ``analysis.compare``.
     """
     experiment = getattr(data, "state", data)
     if isinstance(experiment, LiveExperiment):
@@ -98,27 +94,17 @@ def compare(
     options = {"pair": pair, "outcome": outcome, "control": control, "level": level, "labels": labels}
     options |= {"confidence_mode": confidence_mode, "repeats": repeats, "kind": kind}
     table = theme.result_of(data, "compare", by=by, **options)
-    if value not in ("difference", "lift"):
-        raise ValueError(f"value must be 'difference' or 'lift', not {value!r}.")
-    column = _column(table, value)
-    if column not in table:
-        raise ValueError(f"A {table.attrs['promptlift']['kind']} has no {value}. Use 'difference'.")
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
-    theme.finish(ax, table, _draw(ax, table, column, **style), title=title)
+    theme.finish(ax, table, _draw(ax, table, **style), title=title)
     return lead_to_conversations(ax, table, data)
 
 
-def _column(table: pd.DataFrame, value: str) -> str:
-    if value == "lift":
-        return "lift_percent"
-    return "difference" if table.attrs["promptlift"]["unit"] == "score" else "difference_points"
-
-
-def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
+def _draw(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     """Draw the result of ``analysis.compare`` and return the notes under it."""
     facts = table.attrs["promptlift"]
+    value = "difference" if facts["unit"] == "score" else "difference_points"
     level = facts["level"] if table[f"{value}_low"].notna().any() else None
-    label = _axis(facts, value, list(table["variant"])) + theme.at_level(level)
+    label = _axis(facts, list(table["variant"])) + theme.at_level(level)
     if table.empty:
         theme.frame_rows(ax, label)
         theme.show_empty(ax, "No variants to compare", ticks=False)
@@ -133,9 +119,6 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     ax.set_ylim(-0.45, len(shown) - 0.15)
     points_axis(ax, label, rows)
     draw_differences(ax, rows, shown, "n", value=value, **style)
-    if value == "lift_percent" and shown["lift_percent_expected"].notna().any():
-        draw_expected(ax, rows, shown["lift_percent_expected"])
-        notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     notes += [*corrected_notes(shown, value), *version_notes(facts)]
     fit_points(ax, shown[ends_of(shown, value)])
     records = shown.to_dict("records")
@@ -152,12 +135,10 @@ def _verdict(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     return verdict if facts["paired"] or facts["kind"] == "label" else observed(verdict)
 
 
-def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
+def _axis(facts: dict[str, Any], variants: Sequence[Any]) -> str:
     # Told apart from the variants: long names may start alike.
     known = facts["control"] is not None
     control = theme.distinct_names([facts["control"], *variants], 28)[0] if known else "the control"
-    if value == "lift_percent":
-        return f"Lift over {control} in percent"
     outcome = theme.plain(outcome_name(facts).replace("_", " "), 28)
     if facts["kind"] == "label":
         outcome = f"{outcome}: positive" if "positive" in facts["labels"] else outcome

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import PercentFormatter
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "sentiment_trend"]
 
-Value = Literal["negative", "neutral", "positive", "score"]
-_MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
+_MARKERS = {"negative": "v", "positive": "^"}
 # Ticks of a score relative to the usual one.
 _FROM_USUAL = (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2)
 
@@ -93,14 +92,14 @@ def sentiment_trend(
     by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
-    value: Value | Sequence[Value] | None = None,
     title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
     """Draw sentiment by period, with intervals, and how many conversations each period has.
 
-    Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
+    The lines are the shares of negative and positive, with ``by`` of negative alone; of a word list the mean score, relative to the
+    usual one. Periods with fewer than 5 conversations are hollow; periods without any are gaps in the line.
 
     Parameters
     ----------
@@ -109,10 +108,6 @@ def sentiment_trend(
         and ``level``).
     freq, by, tz, level
         As for ``analysis.sentiment_trend``. Only the six largest groups are drawn.
-    value
-        What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), of several labels in a list,
-        or the mean ``"score"``. By default the shares of negative and positive; with ``by``, which allows only one,
-        the share of negative. Of a word list only the score can be drawn, which is then relative to the usual one.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -124,64 +119,45 @@ def sentiment_trend(
     Returns
     -------
     Axes
-        x is time in matplotlib days, y a fraction, or the score from -1 to 1, on a word list minus the usual score. From four lines on,
+        x is time in matplotlib days, y a fraction, on a word list the score minus the usual score. From four lines on,
         each has a lane, one below the other.
 
     Raises
     ------
     FrameError, ValueError
-        Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
+        Raised by ``analysis.sentiment_trend``.
     """
     table = theme.result_of(data, "sentiment_trend", freq=freq, by=by, tz=tz, level=level)
-    facts = table.attrs["promptlift"]
-    group: str | None = facts["by"]
-    values = _values(value, group, by_score=facts.get("usual") is not None)
-    count = len(values) if group is None else table[group].nunique(dropna=False)
-    ax = theme.new_axes(ax, lane_height(count))
-    theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values)
+    group: str | None = table.attrs["promptlift"]["by"]
+    ax = theme.new_axes(ax, lane_height(1 if group is None else table[group].nunique(dropna=False)))
+    theme.finish(ax, table, draw_sentiment_trend(ax, table, **style), title=title)
     return lead_to_conversations(ax, table, data)
 
 
-def _values(value: Value | Sequence[Value] | None, by: str | None, *, by_score: bool) -> tuple[Value, ...]:
-    if value is None:
-        return ("score",) if by_score else ("negative",) if by is not None else ("negative", "positive")
-    values: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
-    known = (*_MARKERS, "score")
-    if not values or any(one not in known for one in values) or ("score" in values and len(values) > 1):
-        raise ValueError(
-            f"value must be 'negative', 'neutral' or 'positive', a list of these, or 'score', not {value!r}."
-        )
-    if by_score and "score" not in values:
-        raise ValueError(
-            "A word list judged the sentiment, and the shares of its labels say nothing. Leave value out to draw its score, "
-            "or let a model judge."
-        )
-    if by is not None and len(values) > 1:
-        raise ValueError("With by, value must be one label or 'score', because more lines would overlap.")
-    return tuple(dict.fromkeys(values))
-
-
-def draw_sentiment_trend(
-    ax: Axes, table: pd.DataFrame, values: Sequence[Value], *, color: Any = None, **style: Any
-) -> list[str]:
+def draw_sentiment_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the result of ``analysis.sentiment_trend`` and return the notes under it."""
-    facts, score = table.attrs["promptlift"], values[0] == "score"
+    facts = table.attrs["promptlift"]
     usual = facts.get("usual")
+    score = usual is not None
     by, n = facts["by"], "sentiment_n" if score else "n"
     shown = np.ones(len(table), bool)
     omitted = None
     if by is None and not score:
-        groups = [_label_group(table, label, color, place) for place, label in enumerate(values)]
+        labels = ("negative", "positive")
+        groups = [_label_group(table, label, color, place) for place, label in enumerate(labels)]
     else:
         groups, omitted, shown = theme.groups_of(ax, table, by, n, color)
-        label = "sentiment" if score else values[0]
+        label = "sentiment" if score else "negative"
         groups = [replace(group, rows=_estimates(group.rows, label)) for group in groups]
     draw_periods(
         ax, table, groups,
-        estimate="estimate", n=n, scale=_scale(usual) if score else RATES,
+        estimate="estimate", n=n, scale=RATES if usual is None else _scale(usual),
         named=by is not None or not score, separate_counts=by is not None, **style,
     )  # fmt: skip
-    ax.set_ylabel(_label(usual, values, by))
+    if usual is not None:
+        ax.set_ylabel(f"Mean score, relative to the usual {signed(usual, 2)}")
+    else:
+        ax.set_ylabel("Share of conversations" if by is None else "Share of negative conversations")
     if not table[n].any():
         anything = has_conversations(table)
         theme.show_empty(ax, "No conversations with insights" if anything else "No conversations")
@@ -191,27 +167,13 @@ def draw_sentiment_trend(
     return theme.notes_of(table, omitted, left_out)
 
 
-def _scale(usual: float | None) -> Scale:
-    """Return the scale of scores; relative to the usual one it has the same ends, so that no score is outside of it."""
-    if usual is None or np.isnan(usual):
+def _scale(usual: float) -> Scale:
+    """Return the scale of scores relative to the usual one, with the same ends, so that no score is outside of it."""
+    if np.isnan(usual):
         return SCORES
     low, high = -1 - usual, 1 - usual
     ticks = tuple(tick for tick in _FROM_USUAL if low <= tick <= high)
     return Scale(low, high, ticks, tuple(tick for tick in ticks if tick == int(tick)), SCORES.form)
-
-
-def _label(usual: float | None, values: Sequence[str], by: str | None) -> str:
-    if values[0] == "score":
-        return (
-            "Mean sentiment score"
-            if usual is None
-            else f"Mean score, relative to the usual {signed(usual, 2)}"
-        )
-    return (
-        f"Share of {values[0]} conversations"
-        if by is not None or len(values) == 1
-        else "Share of conversations"
-    )
 
 
 def _label_group(table: pd.DataFrame, label: str, color: Any, place: int) -> theme.Group:

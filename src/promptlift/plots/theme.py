@@ -283,7 +283,6 @@ def finish(
     *,
     title: str | None = None,
     width: float | None = None,
-    **drawn: Any,
 ) -> Axes:
     """Finish a plot: write its title, mark a rehearsal, find fonts for all texts, write the notes.
 
@@ -299,10 +298,8 @@ def finish(
         The title: ``"auto"`` for the finding of the table, another text as it is, or None to leave it as it is.
     width
         Their width in inches; by default that of the axes before the layout.
-    drawn
-        What the plot draws of the table, for its finding.
     """
-    write_title(ax, table, title, width=width, **drawn)
+    write_title(ax, table, title, width=width)
     mark_rehearsal(ax, table)
     text = " ".join([*notes, *([MISSING] if make_readable(texts_of(ax)) else [])])
     if text:
@@ -357,9 +354,7 @@ def points_wide(text: str, size: Any, weight: str = "normal") -> float:
         return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def write_title(
-    ax: Axes, table: pd.DataFrame, title: str | None, *, width: float | None = None, **drawn: Any
-) -> None:
+def write_title(ax: Axes, table: pd.DataFrame, title: str | None, *, width: float | None = None) -> None:
     """Write the title above the left corner; ``"auto"`` writes the finding of the table, in lines that fit."""
     if title is None:
         return
@@ -367,7 +362,7 @@ def write_title(
         room = (inches_wide(ax) if width is None else width) - (
             1.2 if facts_of(table).get("rehearsal") else 0
         )
-        title = escaped("\n".join(lines_of(finding(table, **drawn), 72 * room, "medium", "bold")))
+        title = escaped("\n".join(lines_of(finding(table), 72 * room, "medium", "bold")))
     make_readable([ax.set_title(title, loc="left", fontsize="medium", fontweight="bold")])
 
 
