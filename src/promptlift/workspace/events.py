@@ -13,7 +13,7 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
-from promptlift.schema.events import EVENT_KINDS, EventRecord
+from promptlift.schema.events import EVENT_KINDS
 from promptlift.workspace.session import Room, Session, frames, with_read_record
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ class Events(Room):
         *,
         seconds: float | None = None,
         every: float = 2.0,
-        on_event: Callable[[EventRecord], object] | None = None,
     ) -> pd.DataFrame:
         """Show events as they happen, in a table below the cell or as lines, until Ctrl-C or the stop button.
 
@@ -79,8 +78,6 @@ class Events(Room):
             How long to watch.
         every
             Seconds between two requests.
-        on_event
-            Called with each event instead of showing it.
 
         Returns
         -------
@@ -94,16 +91,13 @@ class Events(Room):
         """
         _check_kinds(kinds or ())
         begun, rows, task = time.monotonic(), list[dict[str, Any]](), Task()
-        view = _new_view() if on_event is None else None
+        view = _new_view()
         new = NewEvents(self.client.transport)
         try:
             while True:
                 came = [row for row in new.take(task) if not kinds or row.get("type") in kinds]
                 rows += came
-                if on_event is not None:
-                    for row in came:
-                        on_event(EventRecord.from_wire(row))
-                elif view is not None and came:
+                if came:
                     view.add(came, rows)
                 left = every if seconds is None else begun + seconds - time.monotonic()
                 if left <= 0:
@@ -111,8 +105,7 @@ class Events(Room):
                 task.stop.wait(min(every, left))
         except KeyboardInterrupt:
             pass  # how watching ends
-        if view is not None:
-            view.end(rows)
+        view.end(rows)
         frame, warnings = frames().events_table(rows[::-1])
         read = RowsRead(rows, len(rows), task.requests, complete=True)
         return with_read_record(frame, "events", {"kinds": kinds}, read, warnings)
