@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.analysis.corrected_lift import simulated_label_plan
 from promptlift.analysis.reading import facts_of
@@ -41,9 +41,7 @@ class BlindLabelling(Deciding):
     # Whether a draw was left, so that the focus goes back to the review.
     _returned = False
 
-    def label_draw(
-        self, n: int = _DRAWN, *, seed: int = 0, labels: Any = None, labeller: str | None = None
-    ) -> ConversationBrowser:
+    def label_draw(self, n: int = _DRAWN, *, seed: int = 0) -> ConversationBrowser:
         """Draw simulated conversations of both arms at random, to label them blind.
 
         The button on the card of a tested variant does the same in the place of the review. Labels correct the measured lift
@@ -55,10 +53,6 @@ class BlindLabelling(Deciding):
             Conversations, half of each arm.
         seed
             Another number is another draw; the same one continues what was labelled.
-        labels
-            Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
-        labeller
-            Who labels; by default the user of this computer.
 
         Returns
         -------
@@ -75,7 +69,7 @@ class BlindLabelling(Deciding):
         >>> review.label_draw()  # doctest: +SKIP
         """
         plan = _plan(self._lift.optimizations[self._id].simulations(content=True), n, seed)
-        return ConversationBrowser(plan, labels=self._lift if labels is None else labels, labeller=labeller)
+        return ConversationBrowser(plan, labels=self._lift)
 
     def _actions(self) -> Mapping[str, Callable[[Event], None]]:
         # While a draw is labelled, any other action could bring back what is to stay unseen.
