@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import matplotlib.pyplot as plt
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,9 @@ from matplotlib.colors import same_color
 from promptlift import plots
 from promptlift.plots.periods import day_numbers
 from promptlift.schema.basis import UNTOLD
+from promptlift.schema.experiments import RampStep
 from support.drawn import points, said, whiskers
-from support.side_by_side import experiment
+from support.side_by_side import START, experiment
 
 DIRECTIONS = ("more than v2 (", "less than v2 (", "points measured", "better", "worse", "rises", "falls")
 
@@ -34,6 +37,16 @@ def test_each_version_has_its_line_its_newest_interval_and_its_units():
     assert "v3 (units = 600)" in shown
     assert "v2: 600 units, " in shown
     assert "however often one looks" in shown
+
+
+def test_a_step_of_a_ramp_is_a_dotted_line():
+    found = experiment()
+    times = START + timedelta(days=3)
+    found.ramp = [RampStep(share=0.05, since=START), RampStep(share=0.5, since=times)]
+    ax = plots.compare(found)
+    (line,) = (one for one in ax.lines if one.get_linestyle() == ":")
+    assert list(line.get_xdata()) == [day_numbers([times])[0]] * 2
+    assert "from here on 50% got the new version" in said(ax)
 
 
 def test_versions_that_were_assigned_wrongly_are_grey():

@@ -76,6 +76,10 @@ def draw_experiment(
         ax.plot(end, value[-1], color=group.color, linestyle="none", **shown)
         if len(groups) <= _MOST_BANDS:
             ax.fill_between(at, low, high, color=group.color, alpha=0.18, linewidth=0)
+    for step in (experiment.ramp or [])[1:]:
+        at = day_numbers([step.since])[0]
+        ax.axvline(at, color=theme.foreground(), linestyle=":", linewidth=0.9, alpha=0.6, zorder=0)
+        notes.append(f"Dotted: from here on {percent(step.share)[0]} got the new version.")
     ax.axhline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
     # Early intervals are as wide as the scale; those of the second half decide.
     later = table[table["until"] >= table["until"].min() + (table["until"].max() - table["until"].min()) / 2]
