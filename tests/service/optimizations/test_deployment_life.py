@@ -6,10 +6,11 @@ import json
 import sqlite3
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from statistics import NormalDist
 
 import pytest
 
-from promptlift.stats import expected_lift, lift_interval
+from promptlift.stats import expected_lift
 from support import fork_server
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
@@ -94,10 +95,13 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     assert (results["verifiedBy"], results["verifiedPairs"]) == ("regression-test", test["pairs"])
     assert results["liftPointsVerified"] == winner["liftPointsVerified"] == test["liftPoints"]
     table = [results["pairs"][name] for name in ("n11", "n10", "n01", "n00")]
-    after = lift_interval(*(test["pairs"][name] for name in ("n11", "n10", "n01", "n00")))
+    # The standard error of these pairs, from the 90 % interval of one look.
+    error = (results["liftPointsVerifiedHigh"] - results["liftPointsVerifiedLow"]) / (
+        2 * NormalDist().inv_cdf(0.95)
+    )
     shrunk = expected_lift(
         *table,
-        prior_sd_points=max(10.0, test["liftPoints"] - after.standard_error_points),
+        prior_sd_points=max(10.0, test["liftPoints"] - error),
         standard_error_points=results["standardErrorPoints"],
     )
     assert results["liftPointsExpected"] == pytest.approx(0.7 * test["liftPoints"] + 0.3 * shrunk.points)
