@@ -12,7 +12,7 @@ from promptlift.service.store import simulations
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from concurrent.futures import Future
 
     from promptlift.service.simulations.personas import SimulatedPersona
@@ -29,7 +29,8 @@ _Scenarios: TypeAlias = "list[tuple[Scenario, dict[str, Any]]]"
 class RunCells:
     """The cells of one run.
 
-    Scenarios come from logged conversations first, in the order of the run's pool, then from the model.
+    Scenarios come from logged conversations first, in the order of the run's pool, then from the model. A search has some
+    of these conversations, and the decision the others.
     Personas are drawn anew for every pass, or from a fixed panel.
 
     Parameters
@@ -50,8 +51,7 @@ class RunCells:
         self._cells: dict[int, SimulatedCell] = {}
         # The number of the next pass, with its scenarios.
         self._ahead: tuple[int, Future[_Scenarios]] | None = None
-        # Logged conversations from which no more scenarios may come.
-        self._avoided: frozenset[str] = frozenset()
+        self._read: frozenset[str] = frozenset(row.search["read"] if row.search else ())
         with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
                 self._add(SimulatedCell.from_row(kept), kept.scenario)
@@ -59,10 +59,6 @@ class RunCells:
     def _add(self, cell: SimulatedCell, details: dict[str, Any]) -> None:
         self._cells[cell.number] = cell
         self._pool_used = max(self._pool_used, details["pool"])
-
-    def avoid(self, conversations: Collection[str]) -> None:
-        """Exclude some logged conversations as sources of scenarios."""
-        self._avoided = frozenset(conversations)
 
     def of(self, step: Pass) -> dict[int, SimulatedCell]:
         """Return the cells of a pass, by its number."""
@@ -75,7 +71,7 @@ class RunCells:
         if self._ahead is None:
             number = step.number + 1
             draws = list(dict.fromkeys(cell.persona for cell in step.cells))
-            work = self._run.pool.submit(lambda: self._scenarios(len(step.cells), self._drawn(number, draws)))
+            work = self._run.pool.submit(lambda: self._scenarios(step, self._drawn(number, draws)))
             self._ahead = number, work
 
     def _fill(self, step: Pass) -> None:
@@ -88,7 +84,7 @@ class RunCells:
             if work.exception() is None and number == step.number:
                 scenarios = work.result()
         if scenarios is None:
-            scenarios = self._scenarios(len(step.cells), list(drawn.values()))
+            scenarios = self._scenarios(step, list(drawn.values()))
         chosen = [
             (
                 SimulatedCell(planned.number, step.number, step.stage, drawn[planned.persona], scenario),
@@ -110,11 +106,13 @@ class RunCells:
             personas = all_personas(connection, row.account_id, before=row.created_at)
         return draw(personas, len(numbers), random.Random(f"{row.seed} personas {pass_number}"))
 
-    def _scenarios(self, count: int, personas: Sequence[SimulatedPersona]) -> _Scenarios:
+    def _scenarios(self, step: Pass, personas: Sequence[SimulatedPersona]) -> _Scenarios:
         """Choose unused scenarios: logged ones, then the model's."""
+        count = len(step.cells)
         used = [cell.scenario for cell in self._cells.values()]
         place = {conversation_id: at for at, conversation_id in enumerate(self._pool, start=1)}
-        left = [one for one in self._pool[self._pool_used :] if one not in self._avoided]
+        searching = bool(self._read) and step.stage == "screen"
+        left = [one for one in self._pool[self._pool_used :] if (one in self._read) == searching]
         found: _Scenarios = [
             (scenario, {"pool": place[one], "conversationId": one, "weight": self._weights[one]})
             for one, scenario in self._run.logged_scenarios(left, used=used, count=count)

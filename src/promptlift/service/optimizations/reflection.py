@@ -56,8 +56,6 @@ class WrittenEdits:
         for.
     shown
         How often each issue has been shown so far.
-    conversations
-        Logged conversations that were shown.
     problem
         Why no more edits could be requested from the model, if so.
     """
@@ -66,7 +64,6 @@ class WrittenEdits:
     children: list[Child] = field(default_factory=list)
     edits: dict[str, CandidateEdit] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
-    conversations: set[str] = field(default_factory=set)
     problem: str | None = None
 
     @property
@@ -105,8 +102,15 @@ class Reflection:
         self._row = run.row
         self._exclusions = read_exclusions(run.exclusions)
 
-    def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> WrittenEdits:
+    def write(
+        self, search: Search, step: Write, shown: Mapping[str, int], read: Collection[str]
+    ) -> WrittenEdits:
         """Write the candidates of a step: new edits in a chain of requests, each of them in all candidates but one.
+
+        Parameters
+        ----------
+        read
+            Logged conversations that the writer may read.
 
         Raises
         ------
@@ -123,7 +127,7 @@ class Reflection:
             screened = simulations.outcomes(connection, self._row.id, stage="screen")
             simulated = LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
         seen = [
-            *self._logged,
+            *(one for one in self._logged if one.id in read),
             *(self._seen_of(one) for one in screened if one.task_completed is not None),
         ]
         said = [self._run.said, simulated]
@@ -159,7 +163,9 @@ class Reflection:
         edits: list[CandidateEdit],
         written: WrittenEdits,
     ) -> list[CandidateEdit]:
-        number = _last(search, written)
+        # Refused edits have numbers as well.
+        given = [*search.edits, *written.edits, *(one["id"] for one in written.refused)]
+        number = max((int(name[1:]) for name in given), default=0)
         seed = f"{self._row.seed} reflection {search.generation} {sum(written.shown.values())}"
         chosen = choose(seen, edits=edits, edits_of=search.edits_of, shown=written.shown, seed=seed)
         shown = self._shown(chosen)
@@ -167,7 +173,6 @@ class Reflection:
         if not any(one.failed for one in shown.seen.values()):
             return edits
         written.shown.update(one.key for one in chosen if one.failed)
-        written.conversations.update(one.id for one in chosen if one.candidate is None)
         request = EditsRequest(
             prompt=replace(self._run.prompt, content=assemble(self._run.prompt.content, edits)),
             conversations=shown.conversations,
@@ -333,13 +338,6 @@ class Reflection:
                 return "".join(simulations.contents(connection, self._row.id, id=one.id))
             found = conversations.find(connection, self._row.account_id, one.id)
         return "" if found is None or found.content is None else found.content.decode("utf-8", "replace")
-
-
-def _last(search: Search, written: WrittenEdits) -> int:
-    """Return the number of the last written edit, refused or not."""
-    kept = [one.number for one in (*search.edits.values(), *written.edits.values())]
-    refused = [int(one["id"][1:]) for one in written.refused]
-    return max([0, *kept, *refused])
 
 
 EDITS_MOST: Final = 3

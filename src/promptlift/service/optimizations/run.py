@@ -105,13 +105,9 @@ class OptimizationRun(SimulationRun):
         """Do the remaining passes, and complete the optimization."""
         self.toolbox = toolbox_of(self.database, self.row, self.prompt.content)
         texts = self._texts()
-        if (search := self._kept().search) is not None:
-            read = search["read"]
-            if search["finalist"] is None:
-                searching = Searching(self, search)
-                searching.to_finalist()
-                read, texts = searching.read, self._texts()
-            self.cells.avoid(read)
+        if (search := self._kept().search) is not None and search["finalist"] is None:
+            Searching(self, search).to_finalist()
+            texts = self._texts()
         experiment = Experiment.from_state(self._kept().experiment or {})
         while (step := experiment.next_pass()) is not None:
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from promptlift.service.store import conversation_updates, optimizations, runs, 
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -42,10 +43,6 @@ class Searching:
     kept
         The state of an unfinished search; without it, a new search starts.
 
-    Attributes
-    ----------
-    read
-        Logged conversations that the writer was shown: these may not take part in the decision.
     """
 
     def __init__(self, run: OptimizationRun, kept: Mapping[str, Any] | None = None) -> None:
@@ -68,7 +65,8 @@ class Searching:
             self._search = Search.from_json(kept["search"])
         self._batches: int = kept["batches"]
         self._shown: dict[str, int] = kept["shown"]
-        self.read: set[str] = set(kept["read"])
+        # Logged conversations for the search; the others are for the decision.
+        self._read: set[str] = set(kept["read"])
         self._refused: list[dict[str, Any]] = kept["refused"]
 
     # Start, and continue
@@ -85,7 +83,14 @@ class Searching:
         step = self._search.step()
         if not isinstance(step, Write) or not self._budget.fewest_passes:
             return TOO_SMALL
-        written = self._reflection.write(self._search, step, {})
+        # Half of the failures are kept for the decision. With what the search leaves of all, it would be on too easy
+        # conversations, find less, and promise too little.
+        groups = {weight: [name for name, of in pool if of == weight] for _, weight in pool}
+        self._read = {name for names in groups.values() for name in names[::2]}
+        rest = [one for one in pool if one[0] not in self._read]
+        random.Random(f"{self._row.seed} decision").shuffle(rest)
+        pool = [*(one for one in pool if one[0] in self._read), *rest]
+        written = self._reflection.write(self._search, step, {}, self._read)
         if not written.children:
             return written.why_none
         with self._run.transaction() as connection:
@@ -100,7 +105,7 @@ class Searching:
             if isinstance(step, Talk):
                 self._talk(step)
             else:
-                written = self._reflection.write(self._search, step, self._shown)
+                written = self._reflection.write(self._search, step, self._shown, self._read)
                 if written.problem is not None and not written.children:
                     self._run.notes.append(f"The search ended early. {written.problem}")
                 with self._run.transaction() as connection:
@@ -114,7 +119,6 @@ class Searching:
         self._search.wrote(written.children, written.edits)
         new = self._search.members[first:]
         self._shown = dict(written.shown)
-        self.read |= written.conversations
         self._refused += [
             {**one, "candidate": min(first + one["child"], len(self._search.members) - 1)}
             for one in written.refused
@@ -145,26 +149,18 @@ class Searching:
         with self._run.database.read() as connection:
             last = step.first_cell + step.cells - 1
             held = simulations.outcomes(connection, self._row.id, cells=(step.first_cell, last))
-        outcomes = {
-            cell: {arm: row.task_completed for arm, row in rows.items()}
-            for cell, rows in simulations.by_cell(held).items()
-        }
-        wrong = {
-            cell: {arm: self._reflection.wrong(row) for arm, row in rows.items()}
-            for cell, rows in simulations.by_cell(held).items()
-        }
-        self._search.talked(outcomes, self._scores(held), wrong)
+        outcomes: dict[int, dict[int, bool | None]] = {}
+        scores: dict[int, dict[int, float]] = {}
+        wrong: dict[int, dict[int, Sequence[str]]] = {}
+        for row in held:
+            outcomes.setdefault(row.cell, {})[row.arm] = row.task_completed
+            wrong.setdefault(row.cell, {})[row.arm] = self._reflection.wrong(row)
+            if (score := self._run.terms.goal.score(row)) is not None:
+                scores.setdefault(row.cell, {})[row.arm] = score
+        self._search.talked(outcomes, scores, wrong)
         self._batches += 1
         with self._run.transaction() as connection:
             self._keep(connection)
-
-    def _scores(self, held: Iterable[SimulationRow]) -> dict[int, dict[int, float]]:
-        """Return by cell and candidate how far conversations met the goal; empty without a goal."""
-        scores: dict[int, dict[int, float]] = {}
-        for row in held:
-            if (score := self._run.terms.goal.score(row)) is not None:
-                scores.setdefault(row.cell, {})[row.arm] = score
-        return scores
 
     def _pass(self, step: Talk) -> Pass:
         """Return the next batch as a pass; with a panel, its personas take turns."""
@@ -189,14 +185,14 @@ class Searching:
         experiment = self._experiment(finalist, tallies)
         searched = self._search.to_json()
         # Conversations deleted meanwhile are no longer quoted.
-        gone = self.read - conversation_updates.still_there(connection, self.read)
+        gone = self._read - conversation_updates.still_there(connection, self._read)
         conversation_updates.forget_in([*searched["edits"], *self._refused], gone)
         state = {
             "search": searched,
             "budget": self._budget.to_json(),
             "batches": self._batches,
             "shown": self._shown,
-            "read": sorted(self.read),
+            "read": sorted(self._read),
             "refused": self._refused,
             "finalist": finalist,
             "confirmPasses": self._confirm_passes,

@@ -14,7 +14,6 @@ from promptlift.service.search.edits import CandidateEdit, alike
 from promptlift.service.search.evidence import (
     Issues,
     Outcomes,
-    Record,
     Worth,
     cost_of,
     mean_gain,
@@ -229,7 +228,10 @@ class Search:
             number = len(self.members)
             parent = child.parent
             if number > first and child.other_parent is None:
-                parent = max(parent, number - 1, key=lambda one: self._shared(one, child))
+                has = set(child.edits)
+                parent = max(
+                    parent, number - 1, key=lambda one: len(has.intersection(self.members[one].edits))
+                )
             self.members.append(
                 Member(number, self.generation, parent, child.other_parent, child.edits, new[0].parent)
             )
@@ -253,7 +255,9 @@ class Search:
         for cell, found in outcomes.items():
             self.outcomes[cell] = dict(found)
             self.spent += len(found)
-        self._score(scores or {})
+        for cell, reached in (scores or {}).items():
+            if reached:
+                self.scores.setdefault(cell, {}).update(reached)
         for cell, by_arm in (wrong or {}).items():
             self.wrong[cell] = {one: list(titles) for one, titles in by_arm.items()}
         self.looks += 1
@@ -261,33 +265,21 @@ class Search:
         for one in testing:
             one.spent = self.spent
             record = record_of(self.outcomes, one.number, one.base)
-            gain = self._gain(one, record)
+            told = f"It won {record.won} and lost {record.lost} of {record.n} cells."
+            gain = mean_gain(self.scores, one.number, one.base)
+            if gain is None:
+                # unspecified: what counts if the judge left the goal open on all cells. Completion, as without a goal.
+                gain = float(record.won - record.lost)
+            else:
+                told += f" By the goal that is {100 * gain:+.1f} points."
             if record.won < record.lost or gain < 0:
-                one.state, one.reason = "rejected", self._how(one, record)
+                one.state, one.reason = "rejected", told
             elif self.looks >= LOOKS or self.left // BATCH_LEAST < 2:
                 # A shorter candidate need only be as good.
                 shorter = set(one.edits) < set(self.members[one.base].edits)
                 better = gain > 0 or (shorter and gain == 0)
                 one.state = "pool" if better else "rejected"
-                one.reason = self._how(one, record)
-
-    def _score(self, scores: Mapping[int, Mapping[int, float]]) -> None:
-        for cell, found in scores.items():
-            if found:
-                self.scores.setdefault(cell, {}).update(found)
-
-    def _gain(self, member: Member, record: Record) -> float:
-        """Return the gain of a candidate over the one against which it was tested; above 0 is better."""
-        gain = mean_gain(self.scores, member.number, member.base)
-        # unspecified: what counts if the judge left the goal open on all cells. Completion, as without a
-        # goal.
-        return float(record.won - record.lost) if gain is None else gain
-
-    def _how(self, member: Member, record: Record) -> str:
-        """Describe how the test of a candidate ended."""
-        told = f"It won {record.won} and lost {record.lost} of {record.n} cells."
-        gain = mean_gain(self.scores, member.number, member.base)
-        return told if gain is None else f"{told} By the goal that is {100 * gain:+.1f} points."
+                one.reason = told
 
     # Who is best
 
@@ -327,9 +319,6 @@ class Search:
             return mean - cost - CAUTION * sd, member.number
 
         return max(members, key=bound)
-
-    def _shared(self, number: int, child: Child) -> int:
-        return len(set(self.members[number].edits) & set(child.edits))
 
     def to_json(self) -> dict[str, Any]:
         """Return the search as plain JSON, from which ``from_json`` continues exactly like this one."""

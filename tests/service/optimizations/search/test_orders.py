@@ -76,14 +76,15 @@ def test_orders_in_transcripts_reach_no_candidate(begin):
     model = ObeyingModel(world)
     caller = begin(model)
     caller.settings(**SMALL, verificationPasses=0)
-    # Eight orders in each conversation, so that one request shows all of them.
+    # Eight orders in each conversation, so that one request shows all of them; each twice, since half is not read.
     hostile = [
         [{"role": "user", "content": said} for said in [*ORDERS[start : start + 8], PLANTED]]
         + [{"role": "assistant", "content": "I cannot help with that."}]
         for start in range(0, len(ORDERS), 8)
+        for _ in range(2)
     ]
     extra = [json.dumps({"messages": messages}) for messages in hostile]
-    prompt_id = world_prompt(caller, world, logged=30, extra=extra)
+    prompt_id = world_prompt(caller, world, logged=10, extra=extra)
     found = caller.ended(caller.start(prompt_id, variantCount=3)["id"])
     assert found["status"] == "completed", found["failure"]
     assert model.obeyed == {*DEMANDS, TOLD}

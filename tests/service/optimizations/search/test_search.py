@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -87,6 +90,32 @@ def test_conversations_stay_within_the_budget_and_no_cell_of_the_search_decides(
     assert deciding
     for what in (lambda one: one["cell"], lambda one: one["scenario"]["opening"]):
         assert not set(map(what, by_stage["screen"])) & set(map(what, deciding))
+
+
+def test_the_search_has_half_of_the_log_and_the_decision_the_rest_in_its_mix(searched):
+    _, _, caller, found = searched
+    quoted = [
+        one["conversationId"]
+        for variant in caller.variants(found["id"])
+        for edit in variant["edits"]
+        for one in edit["evidence"]
+    ]
+    with closing(sqlite3.connect(caller.service.data / "promptlift.db")) as connection:
+        kept = connection.execute("SELECT pool, search FROM optimizations WHERE id = ?", [found["id"]])
+        pool, search = map(json.loads, kept.fetchone())
+        cells = connection.execute(
+            "SELECT stage, scenario FROM optimization_cells WHERE optimization_id = ?", [found["id"]]
+        ).fetchall()
+    read = set(search["read"])
+    sources = [(stage == "screen", json.loads(scenario).get("conversationId")) for stage, scenario in cells]
+    assert any(not searching for searching, one in sources if one)
+    assert all((one in read) == searching for searching, one in sources if one)
+    assert {one for one in quoted if not one.startswith("sim_")} <= read
+    rest = [weight > 1 for one, weight in pool if one not in read]
+    assert len(read) - len(rest) in (0, 1, 2)
+    assert sum(rest) == pytest.approx(sum(weight > 1 for _, weight in pool) / 2, abs=0.5)
+    # Drawn at random: not the failures first.
+    assert sum(rest[: sum(rest)]) not in (0, sum(rest))
 
 
 def test_a_search_with_given_personas_stays_with_them(searched):
