@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -39,6 +39,7 @@ from promptlift.service.routes.messages import answer, refuse, serve
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -49,7 +50,7 @@ def create_app(context: AppContext) -> Starlette:
     """Create the ASGI application."""
 
     @cache
-    def document() -> dict[str, Any]:
+    def document() -> JsonSchemaValue:
         from promptlift.service.routes.openapi import description  # noqa: PLC0415 - few ask for it
 
         return description()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import endpoints
@@ -28,7 +29,7 @@ from promptlift.service.store import accounts, optimizations, prompts, runs, sim
 from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sqlalchemy import Connection
 
@@ -293,7 +294,7 @@ def variants(call: Call) -> Page[Variant]:
         row = call.found(rows, OptimizationRow, "Optimization")
         found = optimizations.variants(rows.core, row.id)
         deployment = transitions.shown(rows.core, row.id)
-        costs = _costs_of_text(rows, row)
+        length_of = _length_of_texts(rows, row)
     kept = row.results
     searched = {} if row.search is None else candidates_of(row.search, [one.id for one in found])
     written = "handed_in" if Terms(row).candidates else "model"
@@ -304,7 +305,7 @@ def variants(call: Call) -> Page[Variant]:
             "is_staged": one.id == staged,
             "rehearsal": row.rehearsal,
             "source": written if one.number else "prompt",
-            "length": TextLength.of(one.content, **costs),
+            "length": length_of(one.content),
             **searched.get(one.number, {}),
         }
         # The specification: isWinner is present on the winner.
@@ -315,15 +316,15 @@ def variants(call: Call) -> Page[Variant]:
     return Page[Variant](data=data)
 
 
-def _costs_of_text(rows: Rows, row: OptimizationRow) -> dict[str, Any]:
-    """Return what a text of an optimization's prompt costs by: answers, traffic, and the price in the newest benchmark."""
+def _length_of_texts(rows: Rows, row: OptimizationRow) -> Callable[[str], TextLength]:
+    """Measure texts of an optimization's prompt by its answers, traffic, and the price in the newest benchmark."""
     month_ago = clock.now() - MONTH_MS
     monthly, turns = optimizations.traffic(rows.core, row.account_id, row.prompt_id, since=month_ago)
     model = row.prompt.get("llm_model")
     benchmarks = rows.scalars(runs.of(row.account_id, "benchmark").limit(BENCHMARKS_READ))
     prices = ((one.settings.get("prices") or {}).get(model) for one in benchmarks)
     price = next((one["input"] for one in prices if one), None)
-    return {"answers": turns, "monthly": monthly, "price": price}
+    return partial(TextLength.of, answers=turns, monthly=monthly, price=price)
 
 
 @answers(endpoints.OPTIMIZATIONS_SIMULATIONS)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from pydantic import BaseModel
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.store.database import Database
     from promptlift.service.store.judging import ToJudge
+    from promptlift.service.store.tables.prompts import Waiting
     from promptlift.service.store.topics import DuePrompt
 
 _LOG = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ def renamed(before: Mapping[int, str], after: Mapping[int, str]) -> list[int]:
     return sorted(number for number in {*before, *after} if before.get(number) != after.get(number))
 
 
-def waiting(numbers: Sequence[int] | None, *, read: bool) -> list[dict[str, Any]]:
+def waiting(numbers: list[int] | None, *, read: bool) -> list[Waiting]:
     """Return the entry of conversations that wait for their topic, if any do."""
     return [] if numbers == [] else [{"numbers": numbers, "read": read, "below": None}]
 
@@ -246,7 +247,7 @@ class TopicJob(SingletonJob):
             for one, number in zip(some, numbers, strict=True)
             if (number, name := self._placed.name(prompt_id, version, number)) != (one.number, one.topic)
         }
-        waits = [{**entry, "below": some[-1].seq}] if len(some) == _PLACED_AT_ONCE else []
+        waits: list[Waiting] = [{**entry, "below": some[-1].seq}] if len(some) == _PLACED_AT_ONCE else []
         with self._database.write() as connection:
             topics.write(connection, row, new, waiting=[*waits, *others])
         return True

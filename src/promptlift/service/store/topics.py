@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import Waiting
 
 _MANY: Final = 4_000
 
@@ -102,9 +103,7 @@ def save(rows: Rows, prompt: DuePrompt, *, version: int, **found: Any) -> bool:
     return True
 
 
-# Conversations whose topic was changed. An entry of `AtlasRow.waiting` says which of a prompt's judged conversations have
-# yet to get theirs: those with some numbers, or all (numbers None); by their transcripts, or only its name (read); and how
-# far down they have it (below). The newest get it first.
+# Conversations whose topic was changed wait for it (`Waiting`); the newest get it first.
 
 
 class Placed(NamedTuple):
@@ -149,7 +148,7 @@ def write(
     row: AtlasRow,
     new: Mapping[str, tuple[int, str | None]],
     *,
-    waiting: list[dict[str, Any]],
+    waiting: list[Waiting],
 ) -> None:
     """Store the number and name of the topic of some conversations, and which ones wait from now on.
 

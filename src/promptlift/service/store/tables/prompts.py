@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
@@ -176,6 +176,17 @@ class LearnedJudgeRow(Base):
     created_at: Mapped[datetime]
 
 
+class Waiting(TypedDict):
+    """Conversations of a prompt that have yet to get their topic: those with some numbers of topics, or all (``None``).
+
+    ``read``: by their transcripts, not only its name. ``below``: the number of the conversation from which on the newer ones have it.
+    """
+
+    numbers: list[int] | None
+    read: bool
+    below: int | None
+
+
 class AtlasRow(Base):
     """The topics of a prompt: found anew from time to time, and changed by a person in between."""
 
@@ -190,8 +201,7 @@ class AtlasRow(Base):
     # Judged conversations when the topics were last renewed, and when all were last found anew.
     judged: Mapped[int]
     judged_anew: Mapped[int]
-    # Which conversations have yet to get their topic; see `store.topics`.
-    waiting: Mapped[list[dict[str, Any]]] = mapped_column(Json)
+    waiting: Mapped[list[Waiting]] = mapped_column(Json)
     found: Mapped[PromptTopics] = mapped_column(Kept(PromptTopics))
     # Where they are; None if there are none.
     space: Mapped[bytes | None]
