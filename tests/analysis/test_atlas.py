@@ -190,7 +190,8 @@ def test_more_than_the_sample_are_placed(monkeypatch):
     assert agreement(table["truth"], found.assignments["cluster"].fillna(0))[1] >= 0.9
 
 
-@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_an_engine_gives_the_topics_of_pandas_and_keeps_few_texts(engines, engine, monkeypatch):
     from promptlift.analysis.atlas import topics
     from promptlift.clustering import grouping

@@ -49,6 +49,7 @@ def results(world, experiment):
     return world.ask(actions.get, experiment)
 
 
+@pytest.mark.slow
 def test_everybody_keeps_the_version_by_the_weights(world, start):
     experiment = start(0.3)
     given = {unit: world.resolve(unit) for unit in map(str, range(10_000))}
