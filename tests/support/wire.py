@@ -52,13 +52,14 @@ _BODIES: dict[str, dict[str, Any]] = {
     "/align": {"labels": [{"conversationId": "cnv_1", "value": True}]},
     "/learned-judge": {"labels": [{"conversationId": "cnv_1", "completed": True}]},
     "/experiments": {"weights": {"v1": 0.5}},
+    "/topics": {"topic": 1, "name": "stolen"},
 }
 
 
 def body_for(method: str, path: str) -> dict[str, Any] | None:
     """A body that is in order by itself, so that an id of nobody is what is wrong."""
     for ending, body in _BODIES.items():
-        if path.endswith(ending) and (method == "POST" or ending == "/review"):
+        if path.endswith(ending) and (method in ("POST", "PATCH") or ending == "/review"):
             return body
     return {"name": "stolen"} if method == "PATCH" else None
 
