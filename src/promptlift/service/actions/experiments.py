@@ -18,14 +18,12 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments.current_version import LivePrompt, version_id
-from promptlift.service.deployments.experiment_results import fill
 from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import prompts
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperiment, VersionRow
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
-from promptlift.stats.live import RAMP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +107,8 @@ def _planned(rows: Rows, prompt: PromptRow, body: ExperimentCreate, *, now: date
             {"weights": "must name one version with the weight 1, since a ramp ends with all units"},
             "A ramp needs one version",
         )
+    from promptlift.stats.live import RAMP  # noqa: PLC0415 - resolving needs no numbers
+
     first = RampStep(share=RAMP[0], since=now)
     return KeptExperiment(arms=_arms(rows, prompt, dict.fromkeys(body.weights, first.share)), ramp=[first])
 
@@ -210,12 +210,18 @@ def _shown(row: ExperimentRow) -> LiveExperiment:
     )
 
 
+def _measured(rows: Rows, row: ExperimentRow) -> LiveExperiment:
+    from promptlift.service.deployments.experiment_results import fill  # noqa: PLC0415 - resolving needs no numbers
+
+    return fill(rows.core, row, _shown(row))
+
+
 @answers(endpoints.EXPERIMENTS_GET)
 def get(call: Call) -> LiveExperiment:
     """Return an experiment with its results."""
     with call.read() as rows:
         row = call.found(rows, ExperimentRow, "Experiment")
-        return fill(rows.core, row, _shown(row))
+        return _measured(rows, row)
 
 
 @answers(endpoints.EXPERIMENTS_STOP)
@@ -227,7 +233,7 @@ def stop(call: Call[StopRequest]) -> LiveExperiment:
         if not prompts.end_experiment(rows.core, row, "stopped", now=clock.now(), reason=reason):
             raise _over(row)
         rows.refresh(row)
-        return fill(rows.core, row, _shown(row))
+        return _measured(rows, row)
 
 
 def _over(row: ExperimentRow) -> Exception:
@@ -254,7 +260,7 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
         LivePrompt(connection, prompt, now=now).apply_arm(
             rows, row, _chosen(call, rows, row), note=call.body.note
         )
-        return fill(connection, row, _shown(row))
+        return _measured(rows, row)
 
 
 def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
@@ -264,9 +270,7 @@ def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
             raise invalid({"arm": f"must be from 0 to {len(row.kept.arms) - 1}"})
         return call.body.arm
     better = [
-        arm
-        for arm in fill(rows.core, row, _shown(row)).arms
-        if arm.verdict == "better" and arm.difference is not None
+        arm for arm in _measured(rows, row).arms if arm.verdict == "better" and arm.difference is not None
     ]
     if not better:
         raise invalid_state(

@@ -10,7 +10,6 @@ from promptlift.schema.basis import may_tell
 from promptlift.schema.events import QualityDropped
 from promptlift.service import clock
 from promptlift.service.store import SQLAlchemyError, aggregates, events, prompts
-from promptlift.stats.watch import watch
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
@@ -45,6 +44,8 @@ def _look_at(database: Database, row: PromptRow, *, prompts_watched: int) -> Non
     line, now = row.alert_below, clock.now()
     if line is None:
         return
+    from promptlift.stats.watch import watch  # noqa: PLC0415 - most services watch no prompt
+
     first = None if row.alert_since is None else row.alert_since // clock.DAY * clock.DAY
     with database.read() as connection:
         _, found = aggregates.completion_by_day(

@@ -9,16 +9,15 @@ from promptlift.schema.events import Deployment
 from promptlift.schema.experiments import RampStep
 from promptlift.service import clock
 from promptlift.service.deployments.current_version import LivePrompt
-from promptlift.service.deployments.experiment_results import AssignedConversations
 from promptlift.service.deployments.findings import worsened
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.store import SQLAlchemyError, events, optimizations, prompts
 from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperiment
 from promptlift.service.store.tables.runs import VariantRow
-from promptlift.stats.live import RAMP
 
 if TYPE_CHECKING:
+    from promptlift.service.deployments.experiment_results import AssignedConversations
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.stats.live import RampVerdict
@@ -41,6 +40,10 @@ def look(database: Database) -> None:
 
 
 def _look_at(database: Database, seen: ExperimentRow) -> None:
+    # Most services never have a ramp.
+    from promptlift.service.deployments.experiment_results import AssignedConversations  # noqa: PLC0415
+    from promptlift.stats.live import RAMP  # noqa: PLC0415
+
     with database.read() as connection:
         measured = AssignedConversations(connection, seen)
     verdict = measured.guardrails(1)
