@@ -77,7 +77,7 @@ def test_two_prompts_take_at_most_eight_pages_and_nothing_is_cut_off(lift):
 
 
 def test_the_newest_experiment_of_a_prompt_has_a_section(lift):
-    prompt = lift.create_prompt("Support", "first", llm_model="gpt-4o").id
+    prompt = lift.create_prompt("Live support", "first", llm_model="gpt-4o").id
     lift.update_prompt(prompt, content="second")
     lift.live(prompt, {"v1": 0.1}).stop()
     live = lift.live(prompt, {"v1": 0.5})
@@ -91,7 +91,7 @@ def test_the_newest_experiment_of_a_prompt_has_a_section(lift):
     live.refresh()
     made = document_of(lift, prompt, clock=clock)
     (section,) = (one for one in made.sections if one.name == "live")
-    assert section.points == (f"No. 1, Support, running: {live.sentence}.",)
+    assert section.points == (f"No. 1, Live support, running: {live.sentence}.",)
     assert [row[1:4] for row in section.tables[0].rows] == [
         (arm.name, arm.weight, arm.units) for arm in live.state.arms
     ]

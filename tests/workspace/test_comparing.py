@@ -61,7 +61,7 @@ def test_in_a_notebook_the_picture_and_the_table_follow(of_prompts):
     assert "[data-jp-theme-light='false'] .promptlift-figure" in shown
     assert "not an experiment" in shown
     others = of_prompts.others
-    assert {"issue", "topic", "measure"} <= set(others["kind"])
+    assert {"issue", "measure"} <= set(others["kind"])
     assert len(of_prompts.what_else) == others["verdict"].ne("unclear").sum()
     holds = (others["difference_low"] <= 0) & (others["difference_high"] >= 0)
     assert (others["verdict"] == "unclear")[holds | (others["p_holm"] >= 0.05)].all()

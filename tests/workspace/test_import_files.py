@@ -238,7 +238,7 @@ def test_a_text_alone_needs_no_files(imported, lift, name):
     prompt_id = id_of(lift, name)
     said = imported(text=FIRST, prompt=prompt_id)
     assert said == f"The text of '{name}' is now that of --text.\n"
-    assert imported(text=FIRST) == "\n"
+    assert imported(text=FIRST) == f"'{name}' has this text already.\n"
     assert [row[:2] for row in texts(lift, name)] == [(1, "Another."), (2, FIRST)]
 
 

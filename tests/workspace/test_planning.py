@@ -150,7 +150,7 @@ def test_a_gain_below_what_the_budget_finds_is_said():
 def test_headroom_is_not_told_where_one_judge_named_issues_and_failures(lift, planned, monkeypatch):
     for analyser in (("lexicon", "llm:gpt-4o"), "llm:gpt-4o", None):
         issues = [[], [{"title": "Conversation was handed over"}]]
-        known = {"issues": issues, "task_completed": [True, False], "analyser": analyser}
+        known = {"issues": issues, "task_completed": [True, False], "n_turns": [4, 2], "analyser": analyser}
         table = pd.DataFrame({"conversation_id": ["1", "2"], **known})
         monkeypatch.setattr(lift, "conversations", lambda *_, table=table, **__: table)
         assert (CIRCULAR in lift.plan_optimization(planned.id).sentence) is (analyser is not None)

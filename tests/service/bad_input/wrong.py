@@ -65,7 +65,8 @@ def wrong_queries(endpoint: Endpoint[Any]) -> Iterator[tuple[str, str, str]]:
             yield name, "x", "must be the nextCursor of a page of this list"
         elif kind == "string":
             yield name, "a\x00", "must not contain a NUL character"
-            yield name, "a" * 10_001, "must have at most 10000 characters"
+            most = schema.get("maxLength", 10_000)
+            yield name, "a" * (most + 1), f"must have at most {most} characters"
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +92,12 @@ class _Schemas:
         kind = schema.get("type")
         if kind == "object":
             properties = schema.get("properties", {})
-            return {name: self.right(properties[name]) for name in schema.get("required", ())}
+            found = {name: self.right(properties[name]) for name in schema.get("required", ())}
+            return (
+                found or {"x": self.right(schema["additionalProperties"])}
+                if schema.get("minProperties")
+                else found
+            )
         if kind == "array":
             return [self.right(schema["items"])] * schema.get("minItems", 0)
         return {"string": "x", "integer": 1, "number": 1, "boolean": True}.get(str(kind), 1)
