@@ -37,7 +37,7 @@ _CLEARLY_APART: Final = (0.3, 0.8)
 _DECIDING: Final = 1_000
 _SHUFFLES: Final = 3
 _SHORTEST: Final = 0.015
-_TIMES_CHANCE: Final = 1.6
+_TIMES_CHANCE: Final = 2.0
 
 
 @dataclass(frozen=True)
