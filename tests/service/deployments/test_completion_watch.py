@@ -113,3 +113,4 @@ def test_the_worker_looks_by_itself(world, tmp_path, monkeypatch):
         wait_until(lambda: "quality.dropped" in world.kinds(), what="the drop was told")
     finally:
         background.stop()
+    assert world.kinds().count("quality.dropped") == 1

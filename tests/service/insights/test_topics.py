@@ -151,10 +151,16 @@ def test_a_topic_is_split_and_joined_again(world):
     found = row.found.model_copy(update={"topics": [row.found.topics[0]]})
     with world.database.write() as connection:
         connection.execute(update(AtlasRow).values(space=reach.to_bytes(), found=found))
+    excluded = row.found.topics[1].words.split(" · ")[0]
+    with world.database.write() as connection:
+        settings = accounts.settings(connection, world.account)
+        settings["general"]["excludedDataAndTopics"] = excluded
+        accounts.save_settings(connection, world.account, settings)
     parts = [
         one for one in change(world, numbers[0], split=True)["topics"] if one.get("partOf") == numbers[0]
     ]
     assert len(parts) >= 2
+    assert not [one for one in parts if excluded in one["name"] + one["words"]]
     assert {one["id"] for one in parts}.isdisjoint(numbers)
     renewed(world, job)
     assert {one["id"] for one in parts} <= {

@@ -10,12 +10,14 @@ from promptlift.schema.topics import Topic
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, not_found
-from promptlift.service.insights.topics import merged, renamed, sample, shown_names, waiting
-from promptlift.service.store import topics
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.topics import merged, renamed, sample, shown_names, waiting, without_excluded
+from promptlift.service.store import accounts, topics
 from promptlift.words.names import distinct_lines, one_line
 
 if TYPE_CHECKING:
     from promptlift.schema.topics import PromptTopics, TopicUpdate
+    from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import AtlasRow
 
@@ -37,6 +39,7 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
     with call.read() as rows:
         version = _kept(call, rows).version
         contents = sample(rows.core, call.account_id, call.id) if body.split else {}
+        exclusions = read_exclusions(accounts.general(rows.core, call.account_id)["excludedDataAndTopics"])
     with call.write() as rows:
         row = _kept(call, rows, lock=True)
         if row.version != version:
@@ -55,7 +58,7 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
             topic.excluded = body.excluded
         moved: list[int] = []
         if body.split is not None and body.split != topic.split:
-            moved = _split(row, found, topic, [*contents.values()])
+            moved = _split(row, found, topic, [*contents.values()], exclusions)
         if "name" in given:
             others = [one.name for one in found.topics if one is not topic]
             name = one_line(topic.words if body.name is None else body.name)
@@ -89,7 +92,9 @@ def _merge(known: dict[int, Topic], topic: Topic, into: int | None) -> None:
     topic.merged_into = into
 
 
-def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]) -> list[int]:
+def _split(
+    row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str], exclusions: Exclusions
+) -> list[int]:
     """Divide a topic into parts, or join them again; return the topics whose conversations get another one."""
     from promptlift.clustering.kept import KeptTopics  # noqa: PLC0415 - many services never group
 
@@ -114,10 +119,11 @@ def _split(row: AtlasRow, found: PromptTopics, topic: Topic, contents: list[str]
         kept, new = divided
         names = [one.name for one in found.topics]
         for part in new:
-            name = distinct_lines([*names, part.name], max(60, len(part.name)))[-1]
+            words = without_excluded(part.name, exclusions)
+            name = distinct_lines([*names, words], max(60, len(words)))[-1]
             names.append(name)
             found.topics.append(
-                Topic(id=part.number, name=name, words=part.name, stability=part.stability, part_of=topic.id, found_at=clock.moment())
+                Topic(id=part.number, name=name, words=words, stability=part.stability, part_of=topic.id, found_at=clock.moment())
             )  # fmt: skip
         row.next_id += len(new)
     topic.split = not topic.split

@@ -146,7 +146,7 @@ class PlacedTopics:
     def place(
         self, rows: Sequence[ToJudge], found: Sequence[Insights], versions: Mapping[str, int]
     ) -> list[int | None]:
-        """Give insights of the built-in rules the topic that their conversation is near; those of a model keep their own.
+        """Assign the nearest topic to insights of the built-in rules; those of a model keep their own.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class TopicJob(SingletonJob):
                 self._over.wait(time.monotonic() - batch_begun)
 
     def _place_some(self, prompt_id: str) -> bool:
-        """Give the newest waiting conversations of a prompt their topic; return whether others may wait."""
+        """Place the newest waiting conversations of a prompt; return whether others may wait."""
         with self._database.read() as connection:
             row = topics.of_prompt(Rows(connection), prompt_id)
             if row is None or not row.waiting:
@@ -355,6 +355,12 @@ def sample(connection: Connection, account_id: str, prompt_id: str) -> dict[str,
     return topics.contents(connection, seqs)
 
 
+def without_excluded(name: str, exclusions: Exclusions) -> str:
+    """Return the name of a found topic without excluded words."""
+    parts = [part for part in name.split(" · ") if not exclusions.found_in(part)]
+    return " · ".join(parts) or "no words in common"
+
+
 def _records(
     known: Sequence[Topic], renewed: Renewed, ids: Sequence[str], now: datetime, exclusions: Exclusions
 ) -> list[Topic]:
@@ -363,8 +369,7 @@ def _records(
     for topic in known:
         topic.stability = None
     for found in renewed.found:
-        parts = [part for part in found.name.split(" · ") if not exclusions.found_in(part)]
-        words = " · ".join(parts) or "no words in common"
+        words = without_excluded(found.name, exclusions)
         if found.number not in topics_of:
             names = [*(one.name for one in topics_of.values()), words]
             name = distinct_lines(names, NAME_CHARS)[-1]
