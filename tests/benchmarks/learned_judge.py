@@ -88,6 +88,7 @@ class Found:
     accuracy: float
     auc: float
     judges: bool
+    no_harm: bool
 
 
 class World:
@@ -116,18 +117,22 @@ class World:
         found = learn(self.features, labelled, y[labelled], self.task[labelled])
         chances = found.judge.chances([self.features[at] for at in test])
         groups = self.task[test]
+        words = float((self.words[test] == y[test]).mean())
+        accuracy = float(((chances >= 0.5) == y[test]).mean())
         return Found(
             majority=max(y[test].mean(), 1.0 - y[test].mean()),
-            words=float((self.words[test] == y[test]).mean()),
+            words=words,
             words_auc=auc_of(y[test], self.score[test], groups).value,
-            accuracy=float(((chances >= 0.5) == y[test]).mean()),
+            accuracy=accuracy,
             auc=auc_of(y[test], chances, groups).value,
             judges=not found.refusal,
+            no_harm=bool(found.refusal) or accuracy > words,
         )
 
 
 HEAD: Final = (
     "set", "labels", "draws", "majority", "word list", "learned", "AUC: word list", "learned", "judges",
+    "better than the word list or refused",
 )  # fmt: skip
 
 
@@ -150,7 +155,7 @@ def report(draws: int, only: Sequence[str] = ()) -> Iterator[str]:
                 [name, f"{n}", f"{len(found)}"]
                 + [f"{mean[key]:.2f}" for key in ("majority", "words", "accuracy")]
                 + [f"{mean[key]:.2f}" for key in ("words_auc", "auc")]
-                + [f"{mean['judges']:.0%}"]
+                + [f"{mean[key]:.0%}" for key in ("judges", "no_harm")]
             )
             print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
     yield from markdown(HEAD, cells)
