@@ -17,9 +17,13 @@ import numpy as np
 from benchmarks.tables import markdown
 from promptlift.stats.differences import score_interval
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
-from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, estimate_of_pairs
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
-from promptlift.stats.labels import LabelledGroup
+from promptlift.stats.labels import (
+    LabelledGroup,
+    estimate_of_difference,
+    estimate_of_group,
+    estimate_of_pairs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,13 +11,12 @@ from scipy.stats import binom
 
 from promptlift.stats import change_point, lift_interval, trend_test
 from promptlift.stats.arms import compare_arms
-from promptlift.stats.differences import score_interval
+from promptlift.stats.differences import score_interval, stratified_difference
 from promptlift.stats.experiment import Experiment
 from promptlift.stats.multiplicity import rank_interval, ranks
 from promptlift.stats.passes import Outcome
 from promptlift.stats.regression import ScenarioPairs, regression_test
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
-from promptlift.stats.stratified import stratified_difference
 from stats.test_arms import outcomes
 from stats.test_trend import days
 

@@ -7,8 +7,7 @@ import pytest
 
 from promptlift.client import Client, configure
 from promptlift.errors import ValidationError
-from promptlift.schema.endpoint import encode_id
-from promptlift.schema.endpoints import ENDPOINTS
+from promptlift.schema.endpoints import ENDPOINTS, encode_id
 from promptlift.schema.naming import SCHEMES
 
 

@@ -18,13 +18,15 @@ from benchmarks.prompt_world.world import draw_world
 from promptlift.service import clock
 from promptlift.service.store import optimizations, runs, usage
 from promptlift.service.store.database import Database
-from promptlift.service.store.tables import conversations, events, insights, workers
+from promptlift.service.store.tables import conversations, events, insights, metadata
 from support.answering_model import AnsweringModel, serving
 from support.databases import is_lock_awaited
 from support.optimizing_caller import Caller
 from support.searching import SMALL, world_prompt
 from support.service_process import clean_environment, wait_until
 from support.worker_process import WorkerProcess
+
+workers = metadata.tables["workers"]
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from promptlift.stats.arms import (
-    ArmOutcome,
-    compare_arms,
-)
+from promptlift.stats.arms import ArmOutcome, compare_arms
 from promptlift.stats.intervals import wilson
 
 

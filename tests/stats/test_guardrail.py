@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
 
-from promptlift.stats.guardrail import guardrail
+from promptlift.stats.scores import guardrail
 
 
 def clusters_of(personas, differences):

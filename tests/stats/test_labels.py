@@ -14,13 +14,13 @@ from scipy.stats import beta
 
 from promptlift.stats import labels_needed
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
-from promptlift.stats.label_estimates import quantile_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
     LabelledGroup,
     corrected_difference,
     corrected_paired_difference,
     corrected_rate,
+    quantile_of,
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
-from promptlift.stats.non_inferiority import design_effect, not_worse_p, paired_interval
+from promptlift.stats.arms import design_effect, not_worse_p, paired_interval
 
 
 def score_by_search(b, c, n, delta):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from promptlift.stats.stratified import stratified_difference
+from promptlift.stats.differences import stratified_difference
 
 
 def test_it_is_the_weighted_mean_of_the_differences_within_strata():

@@ -10,14 +10,14 @@ from sqlalchemy import select
 
 from promptlift.service import clock
 from promptlift.service.store import conversation_counts
-from promptlift.service.store.tables import (
+from promptlift.service.store.tables import conversations as table
+from promptlift.service.store.tables import insights
+from promptlift.service.store.tables.conversations import (
     conversation_blocks,
     conversation_issue_sets,
     conversation_sums,
     conversation_turns,
-    insights,
 )
-from promptlift.service.store.tables import conversations as table
 
 STATUSES = ("completed", "abandoned", "in_progress")
 _DAY = ("account_id", "prompt_id", "start")

@@ -15,7 +15,7 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.store import accounts, optimizations, runs
 from promptlift.service.store.database import Database
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables import optimization_variants, prompts
+from promptlift.service.store.tables import metadata, prompts
 from promptlift.service.store.tables.runs import CellRow, SimulationRow
 from support.deployed import World
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from promptlift.service.store.tables.mapping import Base
+    from promptlift.service.store.rows import Base
     from promptlift.stats import Experiment
+
+optimization_variants = metadata.tables["optimization_variants"]
 
 
 class ReviewedWorld(World):

@@ -14,11 +14,10 @@ from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import blank, collect, count_by_key, names_of, with_provenance
 from promptlift.analysis.sentences import issue_sentence
 from promptlift.stats.budget import confirm_passes, theta_of
-from promptlift.stats.differences import score_interval
+from promptlift.stats.differences import score_interval, stratified_difference
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.intervals import check_level
 from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
-from promptlift.stats.stratified import stratified_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,24 +1,52 @@
-"""Columns of tables, described next to the values: a field of a model has its name, kind, unit and meaning.
-
-A field marked with `Column` becomes a column of every table that is made from its model, so that a new column
-is one line in one model. A field marked with `Nested` adds the columns of its model.
-"""
+"""Columns of tables, described next to the values: a field of a model has its name, kind, unit and meaning."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from itertools import pairwise
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
-
-from promptlift.schema.docstrings import docstring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
+
+
+def docstring(model: type[BaseModel], field: str) -> str:
+    """Return the docstring of a field; empty if it has none, or if the source is not there."""
+    for owner in model.__mro__:
+        if field in inspect.get_annotations(owner):
+            return _docstrings(owner.__module__).get((owner.__qualname__, field), "")
+    return ""
+
+
+@cache
+def _docstrings(module: str) -> dict[tuple[str, str], str]:
+    """Return the docstrings of the fields of all classes of a module."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except OSError:
+        return {}
+    return {
+        (owner.name, field.target.id): inspect.cleandoc(text.value.value)
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef)
+        for field, text in pairwise(owner.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
+
 
 Kind = Literal["text", "category", "boolean", "time", "float", "integer", "texts", "records", "record"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
-    from promptlift.schema.endpoint import Answer, Endpoint
+    from promptlift.schema.endpoints import Answer, Endpoint
     from promptlift.schema.naming import Scheme
     from promptlift.service.actions.logging.conversation_log import ConversationLog
     from promptlift.service.background.kind import Kind

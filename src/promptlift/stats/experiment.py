@@ -10,8 +10,8 @@ import numpy as np
 from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX, Design
 from promptlift.stats.effect import lift
 from promptlift.stats.evidence import LIKELIHOOD_RATIO, confidence_from_log, e_threshold
-from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.passes import Cell, Outcome, PairTally, Pass, Searched, table_of_outcomes
+from promptlift.stats.scores import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
 from promptlift.stats.verdict import (
     CLUSTERED,
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
-    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Measured, Stage
+    from promptlift.stats.scores import Guardrail
     from promptlift.stats.verdict import Estimand, Reason, Status, VariantStats
 
 _STATE_VERSION: Final = 1

@@ -10,8 +10,15 @@ import numpy as np
 
 from promptlift.stats.differences import score_interval, score_test_p
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_estimates import Stratum, cut, quantile_of, whole
-from promptlift.stats.labels import CorrectedDifference, LabelledGroup, judged_difference
+from promptlift.stats.labels import (
+    CorrectedDifference,
+    LabelledGroup,
+    Stratum,
+    cut,
+    judged_difference,
+    quantile_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,7 @@ import numpy as np
 
 from promptlift.stats.intervals import check_level
 from promptlift.stats.judge_errors import too_few_of_either
-from promptlift.stats.label_estimates import cut, quantile_of, whole
-from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup
+from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup, cut, quantile_of, whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

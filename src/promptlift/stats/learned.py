@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from promptlift.stats.intervals import wilson
-from promptlift.stats.label_estimates import quantile_of
+from promptlift.stats.labels import quantile_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

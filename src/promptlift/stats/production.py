@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from promptlift.stats.guardrail import GUARDRAIL_MARGINS
 from promptlift.stats.multiplicity import holm
+from promptlift.stats.scores import GUARDRAIL_MARGINS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

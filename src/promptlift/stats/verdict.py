@@ -13,9 +13,9 @@ from promptlift.stats.planning import pairs_needed, smallest_findable_points
 
 if TYPE_CHECKING:
     from promptlift.stats.evidence import ConfidenceMethod
-    from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
+    from promptlift.stats.scores import Guardrail
 
 
 @dataclass(slots=True)

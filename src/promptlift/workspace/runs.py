@@ -23,7 +23,7 @@ from promptlift.workspace.session import Room
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
     from promptlift.workspace.session import Session
 
     Row = dict[str, Any]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
 
 # A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0

@@ -23,8 +23,7 @@ from promptlift.service.actions.views.prompt_insights import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store.aggregates import IssueSet, Totals
-from promptlift.stats.differences import score_interval
-from promptlift.stats.stratified import stratified_difference
+from promptlift.stats.differences import score_interval, stratified_difference
 
 NONE = read_exclusions(None)
 NOBODY = Organization()

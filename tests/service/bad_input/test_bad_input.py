@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import func, select
 
 from promptlift.service.errors import STATUS_OF
-from promptlift.service.store.tables import accounts, metadata, personas, prompts
+from promptlift.service.store.tables import accounts, metadata, prompts
 
 from .rows import TABLE, Bad
 from .wrong import WITH_BODY, WITH_QUERY, wrong_bodies, wrong_queries
+
+personas = metadata.tables["personas"]
 
 OWNED = [table for table in metadata.sorted_tables if "account_id" in table.c]
 

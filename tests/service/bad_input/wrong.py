@@ -9,7 +9,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
 
 TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
 WITH_BODY: tuple[Endpoint[Any], ...] = tuple(row for row in ENDPOINTS.values() if row.body is not None)

@@ -20,8 +20,7 @@ from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import simulations
 from promptlift.service.store.rows import Rows
-from promptlift.service.store.tables import optimizations, usage_counters
-from promptlift.service.store.tables import simulations as simulation_rows
+from promptlift.service.store.tables import metadata, usage_counters
 from promptlift.service.store.tables.runs import CellRow
 from support.answering_model import AnsweringModel, share
 from support.deployed import ORIGINAL, TESTED, TEXTS
@@ -30,6 +29,9 @@ from support.stub_endpoint import Asked, Say, StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+optimizations = metadata.tables["optimizations"]
+simulation_rows = metadata.tables["simulations"]
 
 pytestmark = pytest.mark.slow
 

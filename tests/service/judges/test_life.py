@@ -11,13 +11,16 @@ from sqlalchemy import func, insert, select, update
 
 from promptlift.service.store import conversation_updates
 from promptlift.service.store.database import Database
-from promptlift.service.store.tables import judge_verdicts, runs
+from promptlift.service.store.tables import metadata
 from support.answering_model import serving
 from support.databases import is_lock_awaited
 from support.judging_model import QUESTION, JudgingModel, world
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.stub_endpoint import Say
+
+judge_verdicts = metadata.tables["judge_verdicts"]
+runs = metadata.tables["runs"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

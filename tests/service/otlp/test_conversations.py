@@ -19,15 +19,12 @@ from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store import leases, prompts, traced
 from promptlift.service.store.accounts import Caller, caller_of, change
 from promptlift.service.store.leases import with_work
-from promptlift.service.store.tables import (
-    conversation_contents,
-    conversations,
-    events,
-    traced_calls,
-    traced_conversations,
-)
+from promptlift.service.store.tables import conversation_contents, conversations, events, metadata
 from promptlift.service.store.tables import prompts as prompt_table
 from support.spans import START, as_json, chat
+
+traced_calls = metadata.tables["traced_calls"]
+traced_conversations = metadata.tables["traced_conversations"]
 
 HI, WHO = ("user", "Hi"), ("user", "Who are you?")
 

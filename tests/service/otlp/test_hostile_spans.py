@@ -13,7 +13,7 @@ from promptlift.schema.limits import PLANS
 from promptlift.service.otlp.decode import read_json, read_protobuf
 from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store.accounts import Caller
-from promptlift.service.store.tables import traced_calls
+from promptlift.service.store.tables import metadata
 from support.spans import request
 from support.stranger_records import (
     hostile,
@@ -23,6 +23,8 @@ from support.stranger_records import (
     span_in_protobuf,
     written,
 )
+
+traced_calls = metadata.tables["traced_calls"]
 
 TWENTY = settings(
     max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

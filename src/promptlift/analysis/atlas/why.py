@@ -31,10 +31,9 @@ from promptlift.clustering.vectors import (
 )
 from promptlift.schema.basis import UNTOLD, WAYS, as_seen_by, may_say_clearly
 from promptlift.schema.transcript import is_error, split_call
-from promptlift.stats.differences import FEWEST, design_effect
+from promptlift.stats.differences import FEWEST, design_effect, stratified_difference
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
-from promptlift.stats.stratified import stratified_difference
 from promptlift.words.figures import counted, figures, known, of_p, percent, signed_figures
 from promptlift.words.names import name_in_words, one_line
 

@@ -14,7 +14,7 @@ from promptlift.schema.insights import RegenerateAnswer
 from promptlift.schema.model import ApiModel, Done
 
 if TYPE_CHECKING:
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
     from promptlift.schema.model import RequestModel
     from promptlift.schema.naming import Scheme
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from promptlift.client.connection import Connection
     from promptlift.client.reads.paging import Row
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
 
     Progress = Callable[[int, int], None]
 

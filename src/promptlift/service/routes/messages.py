@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
     from starlette.requests import Request
 
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
     from promptlift.schema.naming import Scheme
     from promptlift.service.call import AnyCall, AppContext, EndpointAction
     from promptlift.service.store.accounts import Caller

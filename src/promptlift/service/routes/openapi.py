@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 
 from promptlift._version import __version__
-from promptlift.schema.docstrings import docstring
+from promptlift.schema.columns import docstring
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.model import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic.json_schema import JsonSchemaMode
     from pydantic_core.core_schema import ModelSchema
 
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
     from promptlift.schema.naming import Scheme
     from promptlift.schema.queries import QueryModel
 

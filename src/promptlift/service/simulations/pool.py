@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables.mapping import Base
+    from promptlift.service.store.rows import Base
     from promptlift.service.store.tables.runs import BenchmarkConversationRow, SimulationRow
 
 _LOG = logging.getLogger(__name__)

@@ -19,14 +19,11 @@ from promptlift.schema.basis import weakest
 from promptlift.service import clock
 from promptlift.service.store.conversation_counts import ALL_TIME, EACH, FRACTION, SUMS, WITH_INSIGHTS
 from promptlift.service.store.conversations import judged_of
-from promptlift.service.store.tables import (
+from promptlift.service.store.tables import conversations, insights, issue_names, prompts
+from promptlift.service.store.tables.conversations import (
     conversation_issue_sets,
     conversation_sums,
     conversation_turns,
-    conversations,
-    insights,
-    issue_names,
-    prompts,
 )
 
 if TYPE_CHECKING:

@@ -24,16 +24,15 @@ from sqlalchemy import BigInteger, Integer, Text, and_, bindparam, case, cast, f
 
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.service import clock
-from promptlift.service.store import bulk
 from promptlift.service.store.leases import in_batches
-from promptlift.service.store.tables import (
+from promptlift.service.store.rows import copy_rows
+from promptlift.service.store.tables import conversations, insights
+from promptlift.service.store.tables.conversations import (
     BLOCK_COLUMNS,
     conversation_blocks,
     conversation_issue_sets,
     conversation_sums,
     conversation_turns,
-    conversations,
-    insights,
 )
 
 if TYPE_CHECKING:
@@ -249,7 +248,7 @@ def _merge(connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) 
     connection.exec_driver_sql(
         f"CREATE TEMPORARY TABLE IF NOT EXISTS {new} (LIKE {table.name} INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"
     )
-    bulk.copy_rows(connection, table, names, rows, into=new)
+    copy_rows(connection, table, names, rows, into=new)
     listed = ", ".join(names)
     connection.exec_driver_sql(
         f"INSERT INTO {table.name} ({listed}) SELECT {listed} FROM {new} ORDER BY ctid {_on_conflict(table)}"  # noqa: S608 - names of our tables

@@ -10,17 +10,16 @@ from sqlalchemy import bindparam, delete, false, func, null, select, text, true,
 
 from promptlift.schema.limits import IDEMPOTENCY_HOURS
 from promptlift.service import clock
-from promptlift.service.store import bulk, changes, conversation_counts
+from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import Wait, announce
-from promptlift.service.store.tables import (
+from promptlift.service.store.rows import insert_rows
+from promptlift.service.store.tables import conversation_contents, conversations, idempotency_keys, insights
+from promptlift.service.store.tables.conversations import (
     BLOCK_COLUMNS,
+    ConversationRow,
+    IdempotencyKeyRow,
     conversation_blocks,
-    conversation_contents,
-    conversations,
-    idempotency_keys,
-    insights,
 )
-from promptlift.service.store.tables.conversations import ConversationRow, IdempotencyKeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -290,8 +289,8 @@ def add(
     numbers = _next_numbers(connection, len(rows))
     stamp = changes.stamp(connection, {row["account_id"] for row in rows})
     numbered = [{**row, "seq": seq, "updated_at": stamp} for row, seq in zip(rows, numbers, strict=True)]
-    bulk.insert_rows(connection, conversations, numbered)
-    bulk.insert_rows(connection, conversation_contents, contents)
+    insert_rows(connection, conversations, numbered)
+    insert_rows(connection, conversation_contents, contents)
     conversation_counts.add(connection, [row["id"] for row in numbered])
     announce(connection, ConversationRow)
 
@@ -329,7 +328,7 @@ def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None
     IntegrityError
         Another process took one of them since the look-up; the transaction is lost.
     """
-    bulk.insert_rows(connection, idempotency_keys, rows)
+    insert_rows(connection, idempotency_keys, rows)
 
 
 # Lifetime of keys from bulk requests: an export may be imported again after weeks.

@@ -9,9 +9,8 @@ from sqlalchemy import Integer, case, cast, func, insert, select, true, type_coe
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.leases import Leases, Wait, announce
-from promptlift.service.store.rows import Rows, newest
+from promptlift.service.store.rows import Json, Rows, newest
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
-from promptlift.service.store.tables.mapping import Json
 from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 

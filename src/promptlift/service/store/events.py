@@ -9,8 +9,8 @@ from sqlalchemy import func, select
 
 from promptlift.schema.events import EventRecord
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import bulk, webhooks
-from promptlift.service.store.rows import newest
+from promptlift.service.store import webhooks
+from promptlift.service.store.rows import insert_rows, newest
 from promptlift.service.store.tables import conversations, events
 from promptlift.service.store.tables.events import EventRow
 
@@ -58,7 +58,7 @@ def add(
 def write(connection: Connection, rows: Sequence[NewEvent]) -> None:
     """Store events, and queue them for their subscribers."""
     if rows:
-        bulk.insert_rows(connection, events, rows)
+        insert_rows(connection, events, rows)
         webhooks.enqueue(connection, rows)
 
 

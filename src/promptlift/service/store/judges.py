@@ -9,9 +9,8 @@ from sqlalchemy import and_, case, delete, func, insert, select, type_coerce
 from promptlift.schema.judges import JudgeVerdict
 from promptlift.service import clock
 from promptlift.service.store.leases import announce, in_batches
-from promptlift.service.store.rows import Rows, equal, newest, wanted
+from promptlift.service.store.rows import Moment, Rows, equal, newest, wanted
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow
-from promptlift.service.store.tables.mapping import Moment
 from promptlift.service.store.tables.prompts import PromptRow
 from promptlift.service.store.tables.runs import JudgeRow, RunRow, VerdictRow
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, SQLColumnExpression
     from sqlalchemy.orm import InstrumentedAttribute
 
-    from promptlift.service.store.tables.mapping import Base
+    from promptlift.service.store.rows import Base
 
 
 T = TypeVar("T")

@@ -10,9 +10,8 @@ from sqlalchemy.orm import defer
 from promptlift.service.store import runs
 from promptlift.service.store.conversations import judged_of
 from promptlift.service.store.leases import Leases
-from promptlift.service.store.rows import Rows, newest, wanted
+from promptlift.service.store.rows import Json, Moment, Rows, newest, wanted
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
-from promptlift.service.store.tables.mapping import Json, Moment
 from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
 
 if TYPE_CHECKING:

@@ -1,22 +1,156 @@
-"""The rows of a transaction as objects."""
+"""The base of all rows, their columns, the rows of a transaction as objects, and many rows written at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    func,
+    insert,
+    select,
+    text,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import DeclarativeBase, Session, mapped_column
 
+from promptlift.schema.model import ApiModel
+from promptlift.service import clock
 from promptlift.service.errors import not_found
-from promptlift.service.store.tables.mapping import Base
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
-    from sqlalchemy.orm import InstrumentedAttribute
+    from sqlalchemy import ColumnElement, Connection, Dialect, Select, Table
+    from sqlalchemy.orm import InstrumentedAttribute, MappedColumn
 
     from promptlift.schema.queries import PageQuery
+
+M = TypeVar("M", bound=ApiModel)
+
+# SQLite numbers rows only in a column that is exactly INTEGER.
+_SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
+
+# The number of a row, in the order of insertion; its id in the API; the account that owns it.
+Seq = Annotated[int, mapped_column(_SEQUENCE, primary_key=True, autoincrement=True)]
+Id = Annotated[str, mapped_column(unique=True)]
+Account = Annotated[str, mapped_column(ForeignKey("accounts.id"))]
+# Part of a primary key.
+Key = Annotated[str, mapped_column(primary_key=True)]
+Small = Annotated[int, "small"]
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time, stored as milliseconds since 1970, UTC."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | int | None, _dialect: Dialect) -> int | None:
+        """Write a time, which may already be in milliseconds."""
+        return clock.from_datetime(value) if isinstance(value, datetime) else value
+
+    def process_result_value(self, value: int | None, _dialect: Dialect) -> datetime | None:
+        """Read a time."""
+        return None if value is None else clock.to_datetime(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A value stored as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:
+        """Write a value."""
+        return None if value is None else orjson.dumps(value).decode()
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> Any:
+        """Read a value."""
+        return None if value is None else orjson.loads(value)
+
+
+class Kept(TypeDecorator[ApiModel]):
+    """A model stored as JSON.
+
+    Parameters
+    ----------
+    model
+        The type of the value.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, model: type[ApiModel]) -> None:
+        super().__init__()
+        self.model = model
+
+    def process_bind_param(self, value: ApiModel | None, _dialect: Dialect) -> str | None:
+        """Write a value."""
+        return None if value is None else orjson.dumps(value.to_wire()).decode()
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> ApiModel | None:
+        """Read a value."""
+        return None if value is None else self.model.model_validate(orjson.loads(value))
+
+
+class Base(DeclarativeBase):
+    """A row of a table. Times that are numbers are milliseconds since 1970, UTC."""
+
+    __table__: ClassVar[Table]
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar = {
+        bool: Boolean,
+        int: BigInteger,
+        Small: Integer,
+        float: Float,
+        str: Text,
+        bytes: LargeBinary,
+        datetime: Moment,
+    }
+
+    def shown(self, model: type[M], *, only: Iterable[str] | None = None, **more: Any) -> M:
+        """Return the row in its API form: the columns that the model shares, or only some, and additional values."""
+        names = model.model_fields if only is None else only
+        own = {name: getattr(self, name) for name in names if name in self.__table__.c}
+        return model(**own | more)
+
+    def change(self, values: Mapping[str, Any]) -> None:
+        """Set columns."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+def reference(table: str, **options: Any) -> MappedColumn[Any]:
+    """Return a column that refers to a row of another table."""
+    return mapped_column(ForeignKey(f"{table}.id"), **options)
+
+
+def only(condition: str) -> dict[str, Any]:
+    """Return the options of a partial index."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
 
 R = TypeVar("R", bound=Base)
 
@@ -95,3 +229,78 @@ class Rows(Session):
         """Return one page of the rows of a query, and their total number."""
         total = self.count(query)
         return self.all(query.limit(place.limit).offset(place.offset)), total
+
+
+# Fewer rows are as fast with one statement each.
+_COPIED_FROM = 50
+_BINARY_TYPES = (
+    (LargeBinary, "bytea"),
+    (Boolean, "bool"),
+    (BigInteger, "int8"),
+    (Integer, "int4"),
+    (Float, "float8"),
+)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all have the same columns.
+
+    Raises
+    ------
+    IntegrityError
+        A row violates uniqueness or a foreign key; the transaction is lost.
+    """
+    if not rows:
+        return
+    names = list(rows[0])
+    if connection.dialect.name == "sqlite":
+        # As text: for a row of thirty columns, SQLAlchemy prepares the parameters as slowly as SQLite writes
+        # it.
+        values = [tuple(map(row.__getitem__, names)) for row in rows]
+        connection.exec_driver_sql(_insert_text(table, tuple(names)), values)
+        return
+    if len(rows) < _COPIED_FROM:
+        connection.execute(insert(table), list(rows))
+        return
+    copy_rows(connection, table, names, ([row[name] for name in names] for row in rows))
+
+
+def copy_rows(
+    connection: Connection,
+    table: Table,
+    names: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    into: str = "",
+) -> None:
+    """Copy rows into a table of PostgreSQL, or into another table with the same columns.
+
+    Raises
+    ------
+    DBAPIError
+        As with any other statement.
+    """
+    import psycopg  # noqa: PLC0415 - only where the database is PostgreSQL
+
+    quoted = map(connection.dialect.identifier_preparer.quote, names)
+    statement = f"COPY {into or table.name} ({', '.join(quoted)}) FROM STDIN (FORMAT BINARY)"
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types([_binary_type(table.c[name].type) for name in names])
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        # SQLAlchemy's error for a failure in one of its own statements.
+        raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
+
+
+@cache
+def _insert_text(table: Table, names: tuple[str, ...]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"INSERT INTO {table.name} ({quoted}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - names of our tables
+
+
+def _binary_type(kind: Any) -> str:
+    kind = getattr(kind, "impl_instance", kind)
+    return next((name for known, name in _BINARY_TYPES if isinstance(kind, known)), "text")

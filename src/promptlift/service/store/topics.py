@@ -12,8 +12,12 @@ from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.conversation_counts import ALL_TIME
 from promptlift.service.store.leases import in_batches
 from promptlift.service.store.rows import equal, wanted
-from promptlift.service.store.tables import conversation_sums
-from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
+from promptlift.service.store.tables.conversations import (
+    ContentRow,
+    ConversationRow,
+    InsightsRow,
+    conversation_sums,
+)
 from promptlift.service.store.tables.prompts import AtlasRow, PromptRow
 
 if TYPE_CHECKING:

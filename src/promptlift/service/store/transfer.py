@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select, type_coerce
 
-from promptlift.service.store import bulk
+from promptlift.service.store.rows import copy_rows
 from promptlift.service.store.tables import accounts, metadata, singleton_jobs
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def copy_tables(source: Connection, target: Connection) -> Iterator[TableContent
     for table in metadata.sorted_tables:
         count = _Count(table)
         names = [column.name for column in table.c]
-        bulk.copy_rows(target, table, names, count.over(_rows(source, table)))
+        copy_rows(target, table, names, count.over(_rows(source, table)))
         if "seq" in table.c:
             newest = select(func.max(table.c.seq)).scalar_subquery()
             target.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "seq"), newest)))

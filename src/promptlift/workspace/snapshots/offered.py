@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from promptlift.client.transport import Transport
-    from promptlift.schema.endpoint import Endpoint
+    from promptlift.schema.endpoints import Endpoint
     from promptlift.snapshot import Snapshot
     from promptlift.snapshot.writing import NextState
 

@@ -147,7 +147,7 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
     x1 = [n - with_it.failed[one] for n, one in zip(n1, alike, strict=True)]
     n0 = [everyone.judged[one] - with_it.judged[one] for one in alike]
     x0 = [n - everyone.failed[one] + with_it.failed[one] for n, one in zip(n0, alike, strict=True)]
-    from promptlift.stats.stratified import stratified_difference  # noqa: PLC0415 - few views contrast issues
+    from promptlift.stats.differences import stratified_difference  # noqa: PLC0415 - few views contrast issues
 
     found = stratified_difference(x1, n1, x0, n0)
     clear = min(sum(n1), sum(n0)) >= FEWEST and not found.low <= 0.0 <= found.high

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Key, Seq, Small, reference
+from promptlift.service.store.rows import Account, Base, Id, Json, Key, Seq, Small, reference
 
 
 class AccountRow(Base):

@@ -8,7 +8,7 @@ from sqlalchemy import Index, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from promptlift.schema.events import EventKind
-from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Seq, Small, only
+from promptlift.service.store.rows import Account, Base, Id, Json, Seq, Small, only
 
 
 class EventRow(Base):

@@ -12,18 +12,7 @@ from promptlift.schema.experiments import OfferedArm, RampStep
 from promptlift.schema.judges import LearnedJudge, LearnedWeights
 from promptlift.schema.model import ApiModel
 from promptlift.schema.topics import PromptTopics
-from promptlift.service.store.tables.mapping import (
-    Account,
-    Base,
-    Id,
-    Json,
-    Kept,
-    Key,
-    Seq,
-    Small,
-    only,
-    reference,
-)
+from promptlift.service.store.rows import Account, Base, Id, Json, Kept, Key, Seq, Small, only, reference
 
 
 class PromptRow(Base):

@@ -14,7 +14,7 @@ from promptlift.schema.model import ApiModel
 from promptlift.schema.optimizations import OptimizationMode, Variant
 from promptlift.schema.results import OptimizationResults
 from promptlift.schema.search import Headroom
-from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Kept, Seq, Small, reference
+from promptlift.service.store.rows import Account, Base, Id, Json, Kept, Seq, Small, reference
 
 # A run's usage, recorded by the worker that holds it.
 Spent = Annotated[int, mapped_column(default=0)]
