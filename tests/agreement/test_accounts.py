@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from promptlift.errors import ConfigError
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.administration import accounts
+from promptlift.service import administration
 from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
 from support.optimizing import tiny
@@ -294,20 +294,20 @@ def test_lists_usage_settings_and_fleet_are_the_accounts_own(new_account):
 def test_a_revoked_key_is_refused_at_once(service, new_account, database):
     wire = new_account()
     settings = ServiceSettings(data=service.data)
-    made = accounts.create_key(settings, name="for a colleague")
+    made = administration.create_key(settings, name="for a colleague")
     first = new_account()
     first.key = made.key
     assert first.ask("GET", "/account").status == 200
-    (shown,) = [key for key in accounts.list_keys(settings) if key.prefix == made.prefix]
+    (shown,) = [key for key in administration.list_keys(settings) if key.prefix == made.prefix]
     assert (shown.name, shown.revoked_at) == ("for a colleague", None)
     assert made.key not in repr(made)
     with database.read() as connection:
         assert made.key not in str(connection.exec_driver_sql("SELECT * FROM api_keys").all())
-    assert accounts.revoke_key(settings, shown.id) == made.prefix
+    assert administration.revoke_key(settings, shown.id) == made.prefix
     assert first.ask("GET", "/account").status == 401
     with pytest.raises(ConfigError, match="No valid key"):
-        accounts.revoke_key(settings, shown.id)
+        administration.revoke_key(settings, shown.id)
     assert wire.ask("GET", "/account").status == 200
-    (shown,) = [key for key in accounts.list_keys(settings) if key.prefix == made.prefix]
+    (shown,) = [key for key in administration.list_keys(settings) if key.prefix == made.prefix]
     assert shown.revoked_at is not None
     assert shown.last_used_at is not None

@@ -10,7 +10,7 @@ import pytest
 from promptlift import errors
 from promptlift.schema.limits import PLANS
 from promptlift.service import clock
-from promptlift.service.store import usage
+from promptlift.service.store import accounts
 
 
 def period_end():
@@ -25,7 +25,7 @@ def wait_for_a_fresh_minute(seconds):
 
 def spend(database, account, amount):
     with database.write() as connection:
-        usage.add(connection, account, "conversations", amount, now=clock.now())
+        accounts.add_usage(connection, account, "conversations", amount, now=clock.now())
 
 
 @pytest.mark.parametrize("scheme", ["prompt", "agent"])

@@ -19,7 +19,7 @@ import pytest
 import promptlift
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.local import DataFolder
-from promptlift.service.administration.accounts import revoke_key
+from promptlift.service.administration import revoke_key
 from promptlift.service.settings import ServiceSettings
 from support.service_process import ServiceProcess, clean_environment, is_running, wait_until
 

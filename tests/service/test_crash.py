@@ -62,11 +62,16 @@ class World:
 
     def retry_now(self):
         """Make the deliveries due that wait for their next attempt."""
-        waiting = tables.deliveries.c.status == "pending", tables.deliveries.c.attempts > 0
+        waiting = (
+            tables.metadata.tables["deliveries"].c.status == "pending",
+            tables.metadata.tables["deliveries"].c.attempts > 0,
+        )
         with self.database.write() as connection:
             # Whoever records an attempt locks the webhook first, too: so there is no deadlock.
-            connection.execute(select(tables.webhooks.c.id).with_for_update())
-            connection.execute(update(tables.deliveries).where(*waiting).values(due_at=clock.now()))
+            connection.execute(select(tables.metadata.tables["webhooks"].c.id).with_for_update())
+            connection.execute(
+                update(tables.metadata.tables["deliveries"]).where(*waiting).values(due_at=clock.now())
+            )
 
     def logs(self):
         return "".join(one.log.read_text() for one in (self.service, *self.workers))
@@ -133,9 +138,12 @@ def wait_for_all_work(world):
         world.receiver.active = not world.receiver.refused
         world.retry_now()
         judged = {row.judging for row in world.rows(tables.conversations)} == {"done"}
-        runs = [*world.rows(tables.runs), *world.rows(tables.optimizations)]
+        runs = [
+            *world.rows(tables.metadata.tables["runs"]),
+            *world.rows(tables.metadata.tables["optimizations"]),
+        ]
         ended = not {row.status for row in runs} & {"queued", "running"}
-        return judged and ended and not world.rows(tables.deliveries, status="pending")
+        return judged and ended and not world.rows(tables.metadata.tables["deliveries"], status="pending")
 
     wait_until(is_done, what="all work is done", seconds=LONGEST_WORK)
 
@@ -170,7 +178,7 @@ def assert_events_arrived_under_one_id(world, conversations, optimizations):
     for kind in ONE_EACH:
         wanted = conversations if kind in ONE_EACH[:2] else optimizations
         assert len(subjects[kind]) == len(set(subjects[kind])) == wanted, kind
-    sent = world.rows(tables.deliveries)
+    sent = world.rows(tables.metadata.tables["deliveries"])
     assert {row.status for row in sent} == {"delivered"}
     assert Counter(row.event_id for row in sent) == Counter(row.id for row in rows)
     accepted = world.receiver.accepted
@@ -189,8 +197,8 @@ def assert_runs_did_each_conversation_once(world, said: Acknowledged):
     """Every benchmark and optimization that was begun came to its end; gives their conversations."""
     counts = []
     for path, acknowledged, table, parent in (
-        ("/benchmarks", said.benchmarks, tables.benchmark_conversations, "benchmark_id"),
-        ("/optimizations", said.optimizations, tables.simulations, "optimization_id"),
+        ("/benchmarks", said.benchmarks, tables.metadata.tables["benchmark_conversations"], "benchmark_id"),
+        ("/optimizations", said.optimizations, tables.metadata.tables["simulations"], "optimization_id"),
     ):
         runs = world.client.all_pages(path)
         assert acknowledged, f"nothing of {path} was begun"

@@ -16,7 +16,7 @@ import promptlift
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
 from promptlift.service import clock
-from promptlift.service.store import optimizations, runs, usage
+from promptlift.service.store import accounts, optimizations, runs
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, metadata
 from support.answering_model import AnsweringModel, serving
@@ -147,7 +147,7 @@ def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_ur
             runs.change(connection, optimizations.get(connection, optimization_id), model_calls=1)
             stop = requests.submit(caller.ask, "POST", f"/optimizations/{optimization_id}/stop")
             wait_until(lambda: is_lock_awaited(database), what="the stop waits for the row")
-            usage.add(connection, account_id, "tokens", 15, now=clock.now())
+            accounts.add_usage(connection, account_id, "tokens", 15, now=clock.now())
         assert stop.result()["status"] == "stopped"
         found = caller.get(optimization_id)
         assert (found["status"], found["usage"]["modelCalls"]) == ("stopped", 1)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service.llm.answers import parse_answer
-from promptlift.service.llm.failures import LlmBadAnswer
-from promptlift.service.llm.port import ChatAnswer
+from promptlift.service.llm.port import ChatAnswer, LlmBadAnswer
 from promptlift.service.optimizations.tasks import ModelTasks
 
 if TYPE_CHECKING:

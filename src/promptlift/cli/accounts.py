@@ -12,7 +12,7 @@ from promptlift.cli.options import Account, Data, Database, settings_of
 from promptlift.cli.tables import write_table
 
 if TYPE_CHECKING:
-    from promptlift.service.administration.accounts import AccountInfo
+    from promptlift.service.administration import AccountInfo
 
 __all__ = ["Plan", "accounts_app", "keys_app"]
 
@@ -82,9 +82,9 @@ def create_key(
 
     Without --account, it belongs to the first account.
     """
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
-    made = accounts.create_key(settings_of(data, database), name=name, account=account)
+    made = administration.create_key(settings_of(data, database), name=name, account=account)
     sys.stdout.write(f"{made.key}\n")
     sys.stderr.write("Copy it now: only its hash is stored, and it is not shown again.\n")
 
@@ -92,9 +92,9 @@ def create_key(
 @keys_app.command("list")
 def list_keys(account: Account = None, data: Data = None, database: Database = None) -> None:
     """List the API keys of one or all accounts, with their prefixes and ids."""
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
-    known = accounts.list_keys(settings_of(data, database), account=account)
+    known = administration.list_keys(settings_of(data, database), account=account)
     if not known:
         sys.stdout.write("There are no keys yet. `promptlift keys create` creates one.\n")
         return
@@ -121,9 +121,9 @@ def revoke_key(
     database: Database = None,
 ) -> None:
     """Revoke an API key, immediately and permanently."""
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
-    sys.stdout.write(f"The key {accounts.revoke_key(settings_of(data, database), key)} is revoked.\n")
+    sys.stdout.write(f"The key {administration.revoke_key(settings_of(data, database), key)} is revoked.\n")
 
 
 @accounts_app.command("create")
@@ -141,11 +141,11 @@ def create_account(
     database: Database = None,
 ) -> None:
     """Create an account and print its id. `keys create --account` creates a key for it."""
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
     limits = _limits(prompts, optimizations, conversations, requests, tokens)
     own = {limit: value for limit, value in limits.items() if value is not None}
-    made = accounts.create_account(
+    made = administration.create_account(
         settings_of(data, database), name=name, email=email, plan=plan.value, limits=own
     )
     sys.stdout.write(f"{made}\n")
@@ -155,9 +155,9 @@ def create_account(
 @accounts_app.command("list")
 def list_accounts(data: Data = None, database: Database = None) -> None:
     """List the accounts with their plans and limits."""
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
-    known = accounts.list_accounts(settings_of(data, database))
+    known = administration.list_accounts(settings_of(data, database))
     if known:
         _write(known)
     else:
@@ -180,10 +180,10 @@ def change_account(
     database: Database = None,
 ) -> None:
     """Change the name, e-mail address, plan or limits of an account, immediately, even while the service runs."""
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
     limits = _limits(prompts, optimizations, conversations, requests, tokens)
-    changed = accounts.change_account(
+    changed = administration.change_account(
         settings_of(data, database),
         account,
         name=name,

@@ -39,10 +39,10 @@ def vacuum(
     database: Database = None,
 ) -> None:
     """Delete old transcripts and conversations, and free their space. The service may run meanwhile."""
-    from promptlift.service.administration import maintenance  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
     days = {"keep_days": _days(keep, "--keep"), "keep_insights_days": _days(keep_insights, "--keep-insights")}
-    done = maintenance.vacuum(settings_of(data, database), **days)
+    done = administration.vacuum(settings_of(data, database), **days)
     if keep is not None:
         sys.stdout.write(f"Transcripts deleted: {done.transcripts:,}\n")
     if keep_insights is not None:
@@ -59,14 +59,14 @@ def migrate(
     ],
 ) -> None:
     """Copy a SQLite database into PostgreSQL, and compare every table by count and hash. End the service first."""
-    from promptlift.service.administration import maintenance  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
 
     urls = [settings_of(None, url).resolved_database_url for url in (source, target)]
     file = urls[0].removeprefix("sqlite:///")
     if file != urls[0] and not Path(file).exists():  # SQLite would create an empty one
         raise ConfigError(f"There is no file {file}: --from is the address of the database to copy")
     moved: list[TableContent] = []
-    maintenance.move(*urls, note=moved.append)
+    administration.move(*urls, note=moved.append)
     rows = [(one.table, f"{one.rows:,}", one.digest[:16]) for one in moved]
     write_table([("table", "rows", "hash"), *rows])
     sys.stdout.write(

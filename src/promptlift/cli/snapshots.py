@@ -129,15 +129,15 @@ def export(
     """Write a snapshot directly from the service's database, whether the service runs or not."""
     from promptlift.cli.database_transport import DatabaseTransport  # noqa: PLC0415
     from promptlift.client import Client  # noqa: PLC0415
-    from promptlift.service.administration import accounts  # noqa: PLC0415
+    from promptlift.service import administration  # noqa: PLC0415
     from promptlift.service.store import accounts as stored_accounts  # noqa: PLC0415
     from promptlift.workspace import Workspace  # noqa: PLC0415
 
-    with accounts.opened(settings_of(data, database)) as opened:
+    with administration.opened(settings_of(data, database)) as opened:
         with opened.read() as connection:
             found = stored_accounts.first(connection)
             if account is not None:
-                found = accounts.find_account(connection, account).id
+                found = administration.find_account(connection, account).id
             if found is None:
                 raise ConfigError("The database has no account yet, so there is nothing to export.")
             caller = stored_accounts.caller_of(connection, found)

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
-    from promptlift.service.net.client import GuardedClient
+    from promptlift.service.net import GuardedClient
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.prompts import PromptRow
-    from promptlift.service.webhooks.deliveries import Sender
+    from promptlift.service.webhooks import Sender
 
     Body = TypeVar("Body", default=None)
     Query = TypeVar("Query", default=None)

@@ -22,15 +22,14 @@ from promptlift.service.insights.topics import TopicJob
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.judges.worker import JudgeJobs
 from promptlift.service.models import Models, choose_judge
-from promptlift.service.net.client import GuardedClient
+from promptlift.service.net import GuardedClient
 from promptlift.service.optimizations.run import OptimizationJobs
 from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.store import conversations, webhooks
+from promptlift.service.store import conversations, events
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
-from promptlift.service.webhooks.deliveries import Deliveries, Sender, trim_outbox
-from promptlift.service.webhooks.signing import load_secrets
+from promptlift.service.webhooks import Deliveries, Sender, load_secrets, trim_outbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,7 +145,7 @@ class BackgroundWork:
 
     def _warn_of_other_keys(self) -> None:
         with self._database.read() as connection:
-            others = webhooks.count_with_other_keys(connection, self.secrets.key_id if self.secrets else "")
+            others = events.webhooks_with_other_keys(connection, self.secrets.key_id if self.secrets else "")
         if others:
             _LOG.warning(
                 "the deliveries of some webhooks (%d) wait: their secrets were made from another key. Set "

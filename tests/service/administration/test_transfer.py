@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 import promptlift
 from promptlift.errors import ConfigError
-from promptlift.service.administration import maintenance
+from promptlift.service import administration
 from promptlift.service.store import transfer as copying
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import metadata, prompts
@@ -49,7 +49,7 @@ def moved(source, postgres_url):
 def test_a_service_goes_on_with_what_it_had(moved, start_service):
     source, target, key, before = moved
     tables = []
-    maintenance.move(source, target, note=tables.append)
+    administration.move(source, target, note=tables.append)
     assert [one.table for one in tables] == [table.name for table in metadata.sorted_tables]
     rows = {one.table: one.rows for one in tables}
     assert (rows["conversations"], rows["insights"], rows["prompt_versions"]) == (1200, 1200, 2)
@@ -62,7 +62,7 @@ def test_a_service_goes_on_with_what_it_had(moved, start_service):
         assert len(lift.conversations("Support")) == 1201
         assert lift.client.conversations.list(limit=1).data[0].id not in set(before["conversation_id"])
     with pytest.raises(ConfigError, match="has accounts already"):
-        maintenance.move(source, target, note=tables.append)
+        administration.move(source, target, note=tables.append)
 
 
 def test_a_copy_that_differs_is_not_kept(moved, monkeypatch):
@@ -75,7 +75,7 @@ def test_a_copy_that_differs_is_not_kept(moved, monkeypatch):
 
     monkeypatch.setattr(copying, "copy_tables", and_change)
     with pytest.raises(ConfigError, match="The copy of the table prompts differs"):
-        maintenance.move(source, target, note=lambda _: None)
+        administration.move(source, target, note=lambda _: None)
     opened = Database(target)
     with opened.read() as connection:
         assert connection.execute(select(prompts)).all() == []
@@ -86,4 +86,4 @@ def test_a_copy_that_differs_is_not_kept(moved, monkeypatch):
 def test_only_from_sqlite_to_postgresql(tmp_path):
     url = f"sqlite:///{tmp_path / 'a.db'}"
     with pytest.raises(ConfigError, match="copies from SQLite to PostgreSQL"):
-        maintenance.move(url, f"sqlite:///{tmp_path / 'b.db'}", note=lambda _: None)
+        administration.move(url, f"sqlite:///{tmp_path / 'b.db'}", note=lambda _: None)

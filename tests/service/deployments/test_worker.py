@@ -18,7 +18,7 @@ from promptlift.service.deployments.regression_run import RegressionTests
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.store import simulations
+from promptlift.service.store import runs
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import metadata, usage_counters
 from promptlift.service.store.tables.runs import CellRow
@@ -180,7 +180,7 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
     start()
     wait_until(lambda: held(world), what="the scenarios are chosen")
     with world.database.read() as connection:
-        cells = simulations.cells(connection, optimization_id, stage="regression")
+        cells = runs.cells(connection, optimization_id, stage="regression")
     scenarios = {row.scenario["number"]: row.scenario for row in cells}
     assert Counter(one["source"] for one in scenarios.values()) == {"conversation": 7, "model": 5}
     openings = {one["opening"] for one in scenarios.values()}

@@ -10,7 +10,7 @@ from promptlift.schema.judges import JudgeExample
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
-from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.port import LlmBadAnswer
 from support.orders import ORDERS
 from support.scripted_model import ScriptedModel, in_turn
 

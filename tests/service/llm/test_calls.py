@@ -9,12 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from promptlift.service.llm.calls import Calls, RetryPolicy
-from promptlift.service.llm.failures import (
-    Availability,
-    EndpointDown,
-    LlmBadAnswer,
-    LlmUnavailable,
-)
+from promptlift.service.llm.port import Availability, EndpointDown, LlmBadAnswer, LlmUnavailable
 from service.llm.test_client import ASK, Fruit
 from support.stub_endpoint import Say, completion
 

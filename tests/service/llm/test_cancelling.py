@@ -13,7 +13,7 @@ import pytest
 from promptlift.errors import PromptliftError
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.failures import Cancelled, LlmError, LlmUnavailable
+from promptlift.service.llm.port import Cancelled, LlmError, LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
 from support.raw_endpoint import left, read_request, whole_answer
 from support.service_process import wait_until

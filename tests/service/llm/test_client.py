@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.port import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
 from support.stub_endpoint import KEY, Say, completion
 

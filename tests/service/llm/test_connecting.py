@@ -11,7 +11,7 @@ import pytest
 
 from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.failures import LlmUnavailable
+from promptlift.service.llm.port import LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
 from service.llm.test_client import ASK
 from support.raw_endpoint import read_request, whole_answer, whole_body

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from promptlift.service.llm.failures import LlmBadAnswer, LlmError, LlmRefused
+from promptlift.service.llm.port import LlmBadAnswer, LlmError, LlmRefused
 from promptlift.service.llm.served import CATALOGUE, REMEMBERED_SECONDS, ServedModels, is_known, problem_of
 from support.stub_endpoint import Say
 

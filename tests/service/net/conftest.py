@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from promptlift.service.net.client import GuardedClient
+from promptlift.service.net import GuardedClient
 from support.tls_receiver import Certificate, make_certificate, receiving
 
 if TYPE_CHECKING:

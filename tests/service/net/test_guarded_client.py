@@ -8,7 +8,7 @@ import time
 import httpcore
 import pytest
 
-from promptlift.service.net.client import GuardedRequest, NoAnswer, TooSlow
+from promptlift.service.net import GuardedRequest, NoAnswer, TooSlow
 
 
 def post(url, **options):

@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-from promptlift.service.net.addresses import UnusableUrl, is_public, read_url
-from promptlift.service.net.client import GuardedRequest, NoAnswer, RefusedAddress
+from promptlift.service.net import GuardedRequest, NoAnswer, RefusedAddress, UnusableUrl, is_public, read_url
 from support.private_addresses import FORMS, NO_URLS
 
 
@@ -135,7 +134,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_asks_no_more(gu
     """The name is resolved once a request: its second answer, loopback, is never asked for."""
     resolve, asked = resolver(["192.0.2.7"], ["127.0.0.1"])
     connected = []
-    monkeypatch.setattr("promptlift.service.net.client.is_public", lambda address: address == "192.0.2.7")
+    monkeypatch.setattr("promptlift.service.net.is_public", lambda address: address == "192.0.2.7")
 
     async def create_connection(_self, _factory, host, port, **_options):
         connected.append((host, port))

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from promptlift.schema import limits
-from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
+from promptlift.service.llm.port import LlmBadAnswer, LlmUnavailable
 from promptlift.service.optimizations.variants import (
     ROUNDS,
     STRATEGIES,

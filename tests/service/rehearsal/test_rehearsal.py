@@ -8,12 +8,11 @@ import pytest
 
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.insights.organization import Organization
-from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.port import Cancelled
 from promptlift.service.optimizations.checks import problems_of
 from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants import STRATEGIES, write_variants
-from promptlift.service.rehearsal import Rehearsal
-from promptlift.service.rehearsal.script import RULES, Script
+from promptlift.service.rehearsal import RULES, Rehearsal, Script
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios

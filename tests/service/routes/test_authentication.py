@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from promptlift.service.actions.access import KEY_MEMORY_SECONDS, KeyCache
-from promptlift.service.administration.accounts import revoke_key
+from promptlift.service.administration import revoke_key
 from promptlift.service.errors import ApiException
 from promptlift.service.settings import ServiceSettings
 from promptlift.service.store import accounts

@@ -8,8 +8,8 @@ import pytest
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.actions.logging.entries import accept
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 from promptlift.service.llm.hostile_text import data_block
+from promptlift.service.llm.port import LlmBadAnswer, LlmEmptyAnswer
 from promptlift.service.simulations.conversation import NO_ANSWER, PERSONA_TRIES, read_persona, simulate
 from promptlift.service.simulations.personas import SimulatedPersona, library
 from promptlift.service.simulations.tasks import PromptText, Scenario

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from promptlift.service.insights.organization import Organization
-from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
+from promptlift.service.llm.port import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import (
     GOAL_CHARS,

@@ -8,9 +8,8 @@ import pytest
 
 from promptlift.service import clock
 from promptlift.service.insights.issue_groups import GroupsAnswer, IssueNaming, merge
-from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.store import accounts, aggregates, events, usage
+from promptlift.service.llm.port import ChatAnswer, LlmBadAnswer, LlmUnavailable
+from promptlift.service.store import accounts, aggregates, events
 from support.databases import sqlite_only
 
 
@@ -77,7 +76,7 @@ def test_titles_that_the_model_joins_get_one_name_and_are_not_asked_again(filled
     assert model.asked[1] == ["Parcel never came", "Rude tone", "Shipment vanished"]
     assert names_of(filled) == {**expected, "Shipment vanished": "Parcel never came"}
     with filled.database.read() as connection:
-        assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 84
+        assert accounts.used_in_period(connection, filled.account, "tokens", now=clock.now()) == 84
 
 
 @sqlite_only
@@ -93,7 +92,7 @@ def test_a_model_that_does_not_answer_leaves_the_titles_for_the_next_time(filled
     naming.step()
     assert set(names_of(filled)) == {"Parcel never came", "Rude tone"}
     with filled.database.read() as connection:
-        assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 49
+        assert accounts.used_in_period(connection, filled.account, "tokens", now=clock.now()) == 49
 
 
 @sqlite_only

@@ -11,9 +11,8 @@ from promptlift.errors import ConfigError
 from promptlift.schema.limits import PLANS
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import ConversationQuery
-from promptlift.service import clock
+from promptlift.service import administration, clock
 from promptlift.service.actions.conversations import get
-from promptlift.service.administration import maintenance
 from promptlift.service.call import Call
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations, runs
 from promptlift.service.store import tables as all_tables
@@ -61,7 +60,7 @@ def ids_in(database, table, column):
 def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     monkeypatch.setattr("promptlift.service.store.conversation_updates.AT_ONCE", 2)
     _, since = updated(old, 1)
-    done = maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    done = administration.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (done.transcripts, done.conversations) == (4, 2)
     database = old.database
     left = {f"c{days}" for days in range(0, 800, 100)} | {"waits"}
@@ -77,13 +76,13 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     with database.read() as connection:
         rows = Rows(connection).all(changes.deleted(old.account, prompt_id=None, since=since))
     assert {row.id for row in rows} == {"c800", "c900"}
-    again = maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    again = administration.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (again.transcripts, again.conversations) == (0, 0)
 
 
 @sqlite_only
 def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
-    maintenance.vacuum(old.settings, keep_days=350)
+    administration.vacuum(old.settings, keep_days=350)
     caller = accounts.Caller(old.account, PLANS["free"], "k")
     context = SimpleNamespace(database=old.database, jobs=SimpleNamespace(waits_because=None))
     query = ConversationQuery(includeInsights="true")
@@ -103,14 +102,14 @@ def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
 def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
     with old.database.write() as connection:
         count = connection.scalar(select(func.count()).select_from(all_tables.conversation_contents))
-    done = maintenance.vacuum(old.settings)
+    done = administration.vacuum(old.settings)
     assert (done.transcripts, done.conversations) == (0, 0)
     assert done.bytes_after > 0
     assert len(ids_in(old.database, all_tables.conversation_contents, "conversation_id")) == count
     # Insights are not kept for less long than transcripts.
     for keep in (None, 400):
         with pytest.raises(ConfigError, match="--keep"):
-            maintenance.vacuum(old.settings, keep_days=keep, keep_insights_days=399)
+            administration.vacuum(old.settings, keep_days=keep, keep_insights_days=399)
     assert len(ids_in(old.database, all_tables.conversations, "id")) == 11
 
 
@@ -151,7 +150,7 @@ def test_quotations_of_a_search_go_with_the_words_that_they_are_from(old):
     with_search(old, old.account, "opt_1", "c0", "c500", "c900")
     with_search(old, old.account, "opt_2", "c0")
     with_search(old, other, "opt_3", "c500")
-    maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    administration.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     simulated = ["sim_1", "words of a simulated one"]
     # c500 has lost its transcript, and c900 is gone as a whole.
     left = [[["c0", "words of c0"], simulated], [["deleted", ""], simulated], [["deleted", ""], simulated]]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sqlalchemy import func, select
 
 from promptlift.service import clock
-from promptlift.service.store import conversations, usage
+from promptlift.service.store import accounts, conversations
 from support.asking import query_of
 from support.databases import sqlite_only
 
@@ -24,20 +24,20 @@ def page(filled, **filters):
 def test_usage_counts_in_calendar_months(filled):
     start, end = clock.billing_period(NOW)
     with filled.database.write() as connection:
-        assert usage.used(connection, filled.account, "conversations", now=NOW) == 0
-        assert usage.add(connection, filled.account, "conversations", 3, now=start) == 3
-        assert usage.add(connection, filled.account, "conversations", 4, now=end - 1) == 7
-        assert usage.add(connection, filled.account, "conversations", 5, now=end) == 5
-        assert usage.add(connection, filled.account, "tokens", 9, now=NOW) == 9
-        assert usage.used(connection, filled.account, "conversations", now=NOW) == 7
-        assert usage.used(connection, filled.account, "conversations", now=start - 1) == 0
-        assert usage.used(connection, filled.account, "tokens", now=NOW) == 9
+        assert accounts.used_in_period(connection, filled.account, "conversations", now=NOW) == 0
+        assert accounts.add_usage(connection, filled.account, "conversations", 3, now=start) == 3
+        assert accounts.add_usage(connection, filled.account, "conversations", 4, now=end - 1) == 7
+        assert accounts.add_usage(connection, filled.account, "conversations", 5, now=end) == 5
+        assert accounts.add_usage(connection, filled.account, "tokens", 9, now=NOW) == 9
+        assert accounts.used_in_period(connection, filled.account, "conversations", now=NOW) == 7
+        assert accounts.used_in_period(connection, filled.account, "conversations", now=start - 1) == 0
+        assert accounts.used_in_period(connection, filled.account, "tokens", now=NOW) == 9
 
 
 def test_no_request_is_lost_when_many_are_counted_at_once(filled):
     def count(_):
         with filled.database.write() as connection:
-            return usage.count_request(connection, filled.account, now=NOW)[0]
+            return accounts.count_request(connection, filled.account, now=NOW)[0]
 
     with ThreadPoolExecutor(8) as pool:
         assert sorted(pool.map(count, range(40))) == list(range(1, 41))

@@ -12,15 +12,14 @@ from sqlalchemy import insert, select
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
-from promptlift.service.net.client import GuardedReply, NoAnswer, Sent
+from promptlift.service.net import GuardedReply, NoAnswer, Sent
 from promptlift.service.store import accounts, events, leases, tables
-from promptlift.service.webhooks.deliveries import Deliveries, Sender
-from promptlift.service.webhooks.signing import Secrets
+from promptlift.service.webhooks import Deliveries, Secrets, Sender
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from promptlift.service.net.client import GuardedRequest
+    from promptlift.service.net import GuardedRequest
     from promptlift.service.store.database import Database
 
 START = 1_800_000_000_000
@@ -80,7 +79,7 @@ class Subscribed:
             "created_at": self.now,
         }
         with self.database.write() as connection:
-            connection.execute(insert(tables.webhooks).values(values))
+            connection.execute(insert(tables.metadata.tables["webhooks"]).values(values))
         return webhook_id
 
     def record(self, kind: str = "prompt.deleted", *, count: int = 1) -> list[str]:
@@ -104,7 +103,7 @@ class Subscribed:
         return [event_id for _, event_id in self.net.sent[before:]]
 
     def rows(self, table: str) -> list[Any]:
-        found = getattr(tables, table)
+        found = tables.metadata.tables[table]
         with self.database.read() as connection:
             return list(connection.execute(select(found).order_by(found.c.seq)))
 

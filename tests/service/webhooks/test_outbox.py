@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.webhooks.deliveries import trim_outbox
+from promptlift.service.webhooks import trim_outbox
 from service.webhooks.subscribed import Subscribed
 from support.databases import sqlite_only
 

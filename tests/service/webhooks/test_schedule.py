@@ -12,9 +12,9 @@ from promptlift.schema.queries import PageQuery
 from promptlift.service.actions import webhooks as actions
 from promptlift.service.call import Call
 from promptlift.service.errors import ApiException
-from promptlift.service.store import webhooks
+from promptlift.service.store import events
 from promptlift.service.store.accounts import Caller
-from promptlift.service.webhooks.deliveries import trim_outbox
+from promptlift.service.webhooks import trim_outbox
 from service.webhooks.subscribed import START, Subscribed
 from support.databases import sqlite_only
 
@@ -25,7 +25,7 @@ MOMENTS = (0, 60, 360, 2_160, 9_360)
 @pytest.fixture
 def world(database, monkeypatch):
     # A turn lasts until all is sent, however busy the machine is.
-    monkeypatch.setattr("promptlift.service.webhooks.deliveries._TURN_SECONDS", 3600.0)
+    monkeypatch.setattr("promptlift.service.webhooks._TURN_SECONDS", 3600.0)
     return Subscribed(database)
 
 
@@ -128,7 +128,7 @@ def test_a_webhook_that_is_deleted_while_it_is_served_receives_nothing_more(worl
 
     def delete(_request):
         with world.database.write() as connection:
-            webhooks.remove(connection, world.account, webhook_id)
+            events.remove_webhook(connection, world.account, webhook_id)
         return 200
 
     world.net.answer = delete

@@ -10,7 +10,7 @@ import pytest
 
 from promptlift.errors import ConfigError
 from promptlift.service.settings import ServiceSettings
-from promptlift.service.webhooks.signing import KEY_FILE, Secrets, load_secrets
+from promptlift.service.webhooks import KEY_FILE, Secrets, load_secrets
 from support.service_process import wait_until
 from support.wire import Wire
 

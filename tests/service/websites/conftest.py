@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from promptlift.service.net.client import GuardedClient
+from promptlift.service.net import GuardedClient
 from service.net.conftest import guarded  # noqa: F401 - a fixture
 from support.website import a_website
 

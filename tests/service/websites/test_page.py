@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptlift.service.websites.page import TEXT_CHARS, read_page
+from promptlift.service.websites.visit import TEXT_CHARS, read_page
 from support.website import COMPANY_PAGE
 
 

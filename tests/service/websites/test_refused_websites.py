@@ -55,7 +55,7 @@ def test_a_name_that_turns_private_after_its_robots_txt_is_not_read(
     names = Names([at_a_public_address], ["127.0.0.1"])
     with a_website() as website:
         client = guarded(resolve=names)
-        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)  # each request connects anew
+        monkeypatch.setattr("promptlift.service.net.KEPT_CONNECTIONS", 0)  # each request connects anew
         with pytest.raises(UnreadableWebsite, match="private"):
             visit(client, f"http://rebinding.test:{website.port}/")
         assert website.paths == ["/robots.txt"]

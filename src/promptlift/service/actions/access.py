@@ -13,7 +13,7 @@ from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob
 from promptlift.service.errors import ApiException, unavailable
 from promptlift.service.identifiers import key_hash
-from promptlift.service.store import DBAPIError, SQLAlchemyError, accounts, conversation_counts, usage
+from promptlift.service.store import DBAPIError, SQLAlchemyError, accounts, conversation_counts
 from promptlift.service.store.database import is_full_or_locked
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class KeyCache:
 def count_request(database: Database, caller: Caller, *, now: int) -> tuple[int, int]:
     """Count a request; return the number of requests in this minute and when the minute ends."""
     with database.write() as connection:
-        return usage.count_request(connection, caller.account_id, now=now)
+        return accounts.count_request(connection, caller.account_id, now=now)
 
 
 def refusal_of(error: BaseException, failed: str) -> ApiException:

@@ -23,7 +23,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, tokens_used_up
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, optimizations, usage
+from promptlift.service.store import accounts, optimizations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,12 +60,12 @@ def used(call: Call) -> Usage:
     with call.read() as rows:
         connection = rows.core
         count = {
-            kind: usage.used(connection, account_id, kind, now=now)
+            kind: accounts.used_in_period(connection, account_id, kind, now=now)
             for kind in ("optimizations", "conversations", "tokens")
         }
         return Usage(
             period=BillingPeriod(start=start, end=end),
-            prompts=Used(used=usage.active_prompts(connection, account_id), limit=plan.prompts),
+            prompts=Used(used=accounts.active_prompts(connection, account_id), limit=plan.prompts),
             optimizations=OptimizationsUsed(
                 used=count["optimizations"],
                 limit=plan.optimizations_per_month,
@@ -135,7 +135,7 @@ def _read_website(call: Call[SyncContextRequest]) -> CompanyReading:
     # unspecified: what happens without tokens. The page's own words are kept, as for a model in trouble.
     now = clock.now()
     with call.read() as rows:
-        limit = usage.token_limit_reached(rows.core, call.account_id, now=now)
+        limit = accounts.token_limit_reached(rows.core, call.account_id, now=now)
     no_model = None if limit is None else tokens_used_up(limit, now=now)
     try:
         websites = Websites(call.context.net, call.context.models.calls_in_time)
@@ -169,7 +169,7 @@ def _fill_context(call: Call[SyncContextRequest], reading: CompanyReading) -> Sy
                 connection, caller.account_id, {**settings, "general": {**general, **applied}}
             )
         if reading.tokens:
-            usage.add(connection, caller.account_id, "tokens", reading.tokens, now=clock.now())
+            accounts.add_usage(connection, caller.account_id, "tokens", reading.tokens, now=clock.now())
     return SyncContextAnswer(
         success=True,
         extracted=ExtractedContext(**extracted),

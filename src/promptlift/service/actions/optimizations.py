@@ -25,7 +25,7 @@ from promptlift.service.optimizations.searching import candidates_of, plan_of
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import accounts, optimizations, prompts, runs, simulations, usage
+from promptlift.service.store import accounts, optimizations, prompts, runs
 from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
 if TYPE_CHECKING:
@@ -214,12 +214,12 @@ def _check_personas(
 
 
 def _count(connection: Connection, caller: Caller, now: int) -> None:
-    usage.check_tokens(connection, caller, now=now)
+    accounts.check_tokens(connection, caller, now=now)
     limit = caller.limits.optimizations_per_month
-    used = usage.used(connection, caller.account_id, "optimizations", now=now)
+    used = accounts.used_in_period(connection, caller.account_id, "optimizations", now=now)
     if limit is not None and used >= limit:
         raise quota("optimizations a month", limit=limit, used=used, now=now)
-    usage.add(connection, caller.account_id, "optimizations", 1, now=now)
+    accounts.add_usage(connection, caller.account_id, "optimizations", 1, now=now)
 
 
 def _headroom(judged: Sequence[JudgedConversation], row: OptimizationRow) -> Headroom | None:
@@ -266,7 +266,7 @@ def get(call: Call) -> Optimization:
     """Return one optimization with all its details."""
     with call.read() as rows:
         row = call.found(rows, OptimizationRow, "Optimization")
-        stages = simulations.count_by_stage(rows.core, row.id)
+        stages = runs.count_by_stage(rows.core, row.id)
         deployment = transitions.shown(rows.core, row.id)
     terms = Terms(row)
     held = sum(count for stage, count in stages.items() if stage != "regression")
@@ -337,7 +337,7 @@ def conversations(call: Call[None, SimulationsQuery]) -> Page[Simulation]:
         if query.variant_id not in (None, *ids):
             raise invalid({"variantId": "no such variant in this optimization"})
         found, total = rows.page(
-            simulations.query(
+            runs.conversations(
                 SimulationRow,
                 optimization_id=call.id,
                 content=query.include_content,
@@ -347,7 +347,7 @@ def conversations(call: Call[None, SimulationsQuery]) -> Page[Simulation]:
             ),
             query,
         )
-        cells = simulations.cells_of(rows.core, found)
+        cells = runs.cells_of(rows.core, found)
     targets = Terms(optimization).targets
     data = [
         _conversation(row, cells[row.cell], ids[row.arm], targets=targets, content=query.include_content)

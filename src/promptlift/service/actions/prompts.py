@@ -14,7 +14,7 @@ from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.store import accounts, events, judging, prompts, usage
+from promptlift.service.store import accounts, events, judging, prompts
 from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 
@@ -169,6 +169,6 @@ def _check_quota(connection: Connection, caller: Caller, now: int) -> None:
     if limit is None:
         return
     accounts.lock(connection, caller.account_id)
-    used = usage.active_prompts(connection, caller.account_id)
+    used = accounts.active_prompts(connection, caller.account_id)
     if used >= limit:
         raise quota("prompts", limit=limit, used=used, now=now)

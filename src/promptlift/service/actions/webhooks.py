@@ -15,9 +15,8 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import full, invalid, invalid_state, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.net.addresses import UnusableUrl
-from promptlift.service.net.client import RefusedAddress
-from promptlift.service.store import accounts, events, webhooks
+from promptlift.service.net import RefusedAddress, UnusableUrl
+from promptlift.service.store import accounts, events
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
 
@@ -88,7 +87,7 @@ def create(call: Call[WebhookCreate]) -> Webhook:
 def delete(call: Call) -> Done:
     """Delete a webhook; its undelivered events are never delivered."""
     with call.write() as rows:
-        if not webhooks.remove(rows.core, call.account_id, call.id):
+        if not events.remove_webhook(rows.core, call.account_id, call.id):
             raise not_found("Webhook")
     return Done(success=True, message="Webhook deleted")
 
@@ -99,7 +98,7 @@ def resume(call: Call) -> Webhook:
     with call.write() as rows:
         row = call.found(rows, WebhookRow, "Webhook")
         if row.status == "failing":
-            webhooks.resume(rows.core, row.id, now=clock.now())
+            events.resume_webhook(rows.core, row.id, now=clock.now())
             rows.refresh(row)
         return row.shown(Webhook)
 

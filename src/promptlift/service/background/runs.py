@@ -16,9 +16,9 @@ from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import invalid_state, tokens_used_up
-from promptlift.service.llm.failures import Availability, Cancelled
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import SQLAlchemyError, runs, usage
+from promptlift.service.llm.port import Availability, Cancelled
+from promptlift.service.store import SQLAlchemyError, accounts, runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ def resume_run(connection: Connection, caller: Caller, row: RunRow) -> None:
     """
     _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
     if not row.rehearsal:
-        usage.check_tokens(connection, caller, now=clock.now())
+        accounts.check_tokens(connection, caller, now=clock.now())
     cleared = dict.fromkeys(("failure", "stop_reason", "results", "completed_at", "worker"))
     runs.change(connection, row, status="queued", **cleared)
 
@@ -237,7 +237,7 @@ class Run(ABC):
         if not self.count(connection, spent):
             raise LeaseLost("The run was stopped or given to another worker.")
         if spent["tokens"]:
-            usage.add(connection, self.row.account_id, "tokens", spent["tokens"], now=clock.now())
+            accounts.add_usage(connection, self.row.account_id, "tokens", spent["tokens"], now=clock.now())
 
     def spent(self) -> dict[str, int]:
         """Return this worker's usage, by column."""
@@ -253,7 +253,7 @@ class Run(ABC):
             return None
         now = clock.now()
         with self.database.read() as connection:
-            limit = usage.token_limit_reached(connection, self.row.account_id, now=now)
+            limit = accounts.token_limit_reached(connection, self.row.account_id, now=now)
         return None if limit is None else TokensUsedUp(tokens_used_up(limit, now=now))
 
 

@@ -25,7 +25,7 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.background.wake_ups import WakeUps
 from promptlift.service.identifiers import new_id
-from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.port import Cancelled
 from promptlift.service.store import SQLAlchemyError, leases
 
 if TYPE_CHECKING:

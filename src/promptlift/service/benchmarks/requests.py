@@ -26,7 +26,7 @@ from promptlift.service.benchmarks.results import results_of
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, benchmarks, prompts, runs, simulations, usage
+from promptlift.service.store import accounts, prompts, runs
 from promptlift.service.store.rows import counts, wanted
 from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow
 
@@ -60,7 +60,7 @@ def create(call: Call[BenchmarkCreate]) -> Benchmark:
         accounts.lock(rows.core, caller.account_id)
         # A rehearsal uses no tokens.
         if not models.rehearse:
-            usage.check_tokens(rows.core, caller, now=clock.now())
+            accounts.check_tokens(rows.core, caller, now=clock.now())
         compared = arms.resolve(rows.core, caller, body.arms, agent_model=models.agent_model)
         chosen = scenario_sets.resolve(rows.core, caller, body.scenario_set, compared[0].prompt_id or "")
         account = accounts.settings(rows.core, caller.account_id)
@@ -101,7 +101,7 @@ def page(call: Call[None, BenchmarksQuery]) -> Page[Benchmark]:
     with call.read() as rows:
         found, total = runs.page(rows, query, call.query)
         kept = counts(rows.core, BenchmarkConversationRow.benchmark_id, [row.id for row in found])
-        sets = benchmarks.sets(rows.core, list({row.subject_id for row in found}))
+        sets = runs.sets(rows.core, list({row.subject_id for row in found}))
     data = [_with_arms(row, sets[row.subject_id], kept[row.id], only=_BRIEF) for row in found]
     return Page[Benchmark](data=data, pagination=call.query.of(total))
 
@@ -144,7 +144,7 @@ def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
     settings = BenchmarkSettings.from_wire(row.settings)
     return _with_arms(
         row,
-        benchmarks.get_set(rows.core, row.subject_id),
+        runs.get_set(rows.core, row.subject_id),
         rows.count(wanted(BenchmarkConversationRow, benchmark_id=row.id)),
         objective=settings.objective,
         max_turns=settings.max_turns,
@@ -158,7 +158,7 @@ def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
 def conversations(call: Call[None, BenchmarkConversationsQuery]) -> Page[BenchmarkConversation]:
     """Return one page of the simulated conversations of a benchmark, by cell and arm."""
     query = call.query
-    conversations = simulations.query(
+    conversations = runs.conversations(
         BenchmarkConversationRow,
         benchmark_id=call.id,
         content=query.include_content,
@@ -167,7 +167,7 @@ def conversations(call: Call[None, BenchmarkConversationsQuery]) -> Page[Benchma
     )
     with call.read() as rows:
         row = _found(rows, call)
-        cells = scenario_sets.cells_of(benchmarks.get_set(rows.core, row.subject_id))
+        cells = scenario_sets.cells_of(runs.get_set(rows.core, row.subject_id))
         found, total = rows.page(conversations, query)
     names = [arm["name"] for arm in row.settings["arms"]]
     data = [
@@ -209,7 +209,7 @@ def resume(call: Call) -> Benchmark:
     with call.write() as rows:
         row = _found(rows, call, lock=True)
         resume_run(rows.core, call.caller, row)
-        benchmarks.forget_dropped(rows.core, row.id)
+        runs.forget_dropped(rows.core, row.id)
         return _shown(rows, row)
 
 
@@ -220,7 +220,7 @@ def bulk(call: Call[BulkRequest]) -> BulkAnswer:
     missing: list[str] = []
     for one in dict.fromkeys(call.body.job_ids):
         with call.write() as rows:
-            there = benchmarks.remove(rows.core, call.account_id, one)
+            there = runs.remove_benchmark(rows.core, call.account_id, one)
         (deleted if there else missing).append(one)
     # unspecified: the effect of an unknown id. It is reported, and the others are deleted.
     count = len(deleted)

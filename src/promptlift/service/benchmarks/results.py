@@ -18,7 +18,7 @@ from promptlift.schema.benchmarks import (
 from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.scenario_sets import cells_of
 from promptlift.service.optimizations.goal import percent
-from promptlift.service.store import benchmarks
+from promptlift.service.store import runs
 from promptlift.stats.arms import (
     ArmOutcome,
     TokenUse,
@@ -64,12 +64,12 @@ def results_of(
     final
         Whether nothing more will be measured.
     """
-    found = benchmarks.outcomes(connection, row.id)
+    found = runs.benchmark_outcomes(connection, row.id)
     if not found:
         return None
     settings = BenchmarkSettings.from_wire(row.settings)
     arms = settings.arms
-    cells = cells_of(benchmarks.get_set(connection, row.subject_id))
+    cells = cells_of(runs.get_set(connection, row.subject_id))
     analysis = compare_arms(
         (
             ArmOutcome(

@@ -12,11 +12,11 @@ from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
-from promptlift.service.llm.failures import Availability, ModelGone, is_hopeless
+from promptlift.service.llm.port import Availability, ModelGone, is_hopeless
 from promptlift.service.simulations.conversation import TokenCounts
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import benchmarks, prompts, runs, simulations
+from promptlift.service.store import prompts, runs
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import BenchmarkConversationRow
 
@@ -52,7 +52,7 @@ class BenchmarkRun(SimulationRun):
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the conversations that are already stored."""
-        found = benchmarks.outcomes(connection, self.row.id)
+        found = runs.benchmark_outcomes(connection, self.row.id)
         return {(row.cell, row.arm) for row in found if first <= row.cell <= last}
 
     def to_row(
@@ -119,14 +119,14 @@ class BenchmarkRun(SimulationRun):
     def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
         with self.database.read() as connection:
             kept = Rows(connection).count(
-                simulations.query(BenchmarkConversationRow, benchmark_id=self.row.id)
+                runs.conversations(BenchmarkConversationRow, benchmark_id=self.row.id)
             )
         return kept >= len(wanted)
 
     def _cells(self) -> list[scenario_sets.FixedCell]:
         """Return the scenarios of the set; the first benchmark to use it chooses them."""
         with self.database.read() as connection:
-            row = benchmarks.get_set(connection, self.row.subject_id)
+            row = runs.get_set(connection, self.row.subject_id)
             prompt = prompts.find(connection, row.account_id, row.prompt_id)
         if row.cells is None:
             shown = self.prompt if prompt is None else PromptText(prompt.content, objective=prompt.objective)
@@ -138,8 +138,8 @@ class BenchmarkRun(SimulationRun):
                     'scenarioSet {"source": "model"}.'
                 )
             with self.transaction() as connection:
-                benchmarks.fill_set(connection, row.id, scenario_sets.to_state(chosen))
-                row = benchmarks.get_set(connection, row.id)
+                runs.fill_set(connection, row.id, scenario_sets.to_state(chosen))
+                row = runs.get_set(connection, row.id)
         return scenario_sets.cells_of(row)
 
 

@@ -20,7 +20,7 @@ from promptlift.service.simulations.personas import SimulatedPersona, all_person
 from promptlift.service.simulations.run import SimulatedCell
 from promptlift.service.simulations.scenarios import weighted_order
 from promptlift.service.simulations.tasks import Scenario  # noqa: TC001 - pydantic reads it
-from promptlift.service.store import benchmarks, conversations, optimizations, prompts
+from promptlift.service.store import conversations, optimizations, prompts, runs
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables.runs import ScenarioSetRow
 
@@ -129,7 +129,7 @@ def _name_conversations(connection: Connection, row: ScenarioSetRow, wanted: Sce
 
 def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> ScenarioSetRow:
     assert wanted.id is not None  # noqa: S101 - the caller has looked
-    row = benchmarks.find_set(connection, caller.account_id, wanted.id, version=wanted.version)
+    row = runs.find_set(connection, caller.account_id, wanted.id, version=wanted.version)
     if row is None:
         field = "id" if wanted.version is None else "version"
         raise invalid({f"scenarioSet.{field}": "no such scenario set; GET /scenario-sets lists them"})
@@ -148,7 +148,7 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
         )
     if row.cells is None:
         raise invalid({"scenarioSet.id": "is still being made; wait for its first benchmark"})
-    newest = benchmarks.find_set(connection, caller.account_id, wanted.id)
+    newest = runs.find_set(connection, caller.account_id, wanted.id)
     assert newest is not None  # noqa: S101 - one version was found
     grown = _new(
         caller,
@@ -180,7 +180,7 @@ def choose(run: SimulationRun, row: ScenarioSetRow, *, prompt: PromptText) -> li
     cells: list[FixedCell] = []
     with run.database.read() as connection:
         if row.grows_from is not None:
-            cells = cells_of(benchmarks.get_set(connection, row.grows_from))
+            cells = cells_of(runs.get_set(connection, row.grows_from))
         personas = all_personas(connection, row.account_id, before=row.created_at)
         candidates = [] if row.source == "model" else _candidates(connection, row, seed)
     taken = {one.conversation_id for one in cells}
@@ -227,7 +227,7 @@ def page(call: Call[None, PageQuery]) -> Page[ScenarioSet]:
 def get(call: Call[None, VersionQuery]) -> ScenarioSet:
     """Return a version of a set with its scenarios, by default the newest."""
     with call.read() as rows:
-        row = benchmarks.find_set(rows.core, call.account_id, call.id, version=call.query.version)
+        row = runs.find_set(rows.core, call.account_id, call.id, version=call.query.version)
     if row is None:
         raise not_found("Scenario set")
     scenarios = [

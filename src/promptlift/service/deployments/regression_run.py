@@ -31,7 +31,7 @@ from promptlift.service.simulations.run import (
 from promptlift.service.simulations.scenarios import ScenariosFailed, opening_key, weighted_order
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools import toolbox_of
-from promptlift.service.store import deployments, events, optimizations, prompts, simulations
+from promptlift.service.store import deployments, events, optimizations, prompts, runs
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class RegressionRun(SimulationRun):
 
     def _cells(self) -> list[SimulatedCell]:
         with self.database.read() as connection:
-            rows = simulations.cells(connection, self.optimization.id, stage=STAGE)
+            rows = runs.cells(connection, self.optimization.id, stage=STAGE)
         return [SimulatedCell.from_row(row) for row in rows]
 
     def _fill(self) -> list[SimulatedCell]:
@@ -130,9 +130,7 @@ class RegressionRun(SimulationRun):
         row = self.optimization
         with self.database.read() as connection:
             cells = [
-                SimulatedCell.from_row(one)
-                for one in simulations.cells(connection, row.id)
-                if one.stage != STAGE
+                SimulatedCell.from_row(one) for one in runs.cells(connection, row.id) if one.stage != STAGE
             ]
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
         used = [cell.scenario for cell in cells]
@@ -156,9 +154,9 @@ class RegressionRun(SimulationRun):
 
 def measured(connection: Connection, optimization_id: str, *, stopped: str | None = None) -> Summary:
     """Summarize the conversations that ended so far."""
-    cells = simulations.cells(connection, optimization_id, stage=STAGE)
+    cells = runs.cells(connection, optimization_id, stage=STAGE)
     names = {row.scenario["number"]: row.scenario["title"] for row in cells}
-    held = simulations.outcomes(connection, optimization_id, stage=STAGE)
+    held = runs.outcomes(connection, optimization_id, stage=STAGE)
     return summarize(
         [names[at] for at in sorted(names)],
         {row.number: row.scenario["number"] for row in cells},

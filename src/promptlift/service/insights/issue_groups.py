@@ -22,9 +22,9 @@ from pydantic import BaseModel
 
 from promptlift.service import clock
 from promptlift.service.insights.turns import plain_words
-from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.store import aggregates, events, usage
+from promptlift.service.llm.port import Cancelled, LlmError
+from promptlift.service.store import accounts, aggregates, events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -272,7 +272,7 @@ class IssueNaming:
         finally:
             if tokens:
                 with self._database.write() as connection:
-                    usage.add(connection, account_id, "tokens", tokens, now=clock.now())
+                    accounts.add_usage(connection, account_id, "tokens", tokens, now=clock.now())
 
 
 def merge(old: Sequence[str], new: Sequence[str], groups: Sequence[Sequence[int]]) -> dict[str, str]:

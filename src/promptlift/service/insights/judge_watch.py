@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from promptlift.service.llm.failures import Availability
+from promptlift.service.llm.port import Availability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,8 +35,8 @@ from promptlift.service.insights.judge import (
 )
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.turns import read_turns
-from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, quotation_from, storable_line
+from promptlift.service.llm.port import LlmBadAnswer, LlmRefused, LlmUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

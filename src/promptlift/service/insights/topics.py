@@ -21,9 +21,9 @@ from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.store import SQLAlchemyError, accounts, topics, usage
+from promptlift.service.llm.port import Cancelled, LlmError
+from promptlift.service.store import SQLAlchemyError, accounts, topics
 from promptlift.service.store.rows import Rows
 from promptlift.words.names import distinct_lines
 
@@ -301,7 +301,7 @@ class TopicJob(SingletonJob):
         client = self._client
         new = [one for one in found if one.named_by == "words" and one.vanished_at is None][:_NAMED_MAX]
         with self._database.read() as connection:
-            limit = usage.token_limit_reached(connection, account_id, now=clock.now())
+            limit = accounts.token_limit_reached(connection, account_id, now=clock.now())
         if not new or client is None or limit is not None:
             return
         records = [
@@ -333,7 +333,7 @@ class TopicJob(SingletonJob):
         finally:
             if tokens:
                 with self._database.write() as connection:
-                    usage.add(connection, account_id, "tokens", tokens, now=clock.now())
+                    accounts.add_usage(connection, account_id, "tokens", tokens, now=clock.now())
         for topic in new:
             said = by_number.get(topic.id)
             name = "" if said is None else storable_line(said.name, NAME_CHARS)

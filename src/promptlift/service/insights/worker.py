@@ -36,7 +36,7 @@ from promptlift.service.insights.learned import LearnedJudges
 from promptlift.service.insights.organization import Organization
 from promptlift.service.insights.topics import PlacedTopics, is_placed
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import accounts, events, judging, topics, usage
+from promptlift.service.store import accounts, events, judging, topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -262,7 +262,7 @@ class InsightJobs(Kind):
             limits = {
                 account_id: limit
                 for account_id in accounts_of
-                if (limit := usage.token_limit_reached(connection, account_id, now=now)) is not None
+                if (limit := accounts.token_limit_reached(connection, account_id, now=now)) is not None
             }
         for account_id, limit in limits.items():
             waiting = [row.id for row in rows if row.account_id == account_id]
@@ -372,7 +372,7 @@ class InsightJobs(Kind):
     @staticmethod
     def _count_tokens(connection: Connection, row: ToJudge, tokens: int) -> None:
         if tokens:
-            usage.add(connection, row.account_id, "tokens", tokens, now=clock.now())
+            accounts.add_usage(connection, row.account_id, "tokens", tokens, now=clock.now())
 
     def _keep(self, judged: Sequence[_Judged]) -> None:
         """Store judgements; return when they are committed."""
@@ -388,7 +388,7 @@ class InsightJobs(Kind):
             events.write(connection, [event for subject, event in outbox.items() if subject in kept])
             for account_id, count in sorted(tokens.items()):
                 if count:
-                    usage.add(connection, account_id, "tokens", count, now=clock.now())
+                    accounts.add_usage(connection, account_id, "tokens", count, now=clock.now())
 
         self._store([one.source for one in judged], documents, also)
 

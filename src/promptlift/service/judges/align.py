@@ -26,8 +26,8 @@ from promptlift.service.judges import versions
 from promptlift.service.judges.question import JudgeText
 from promptlift.service.judges.run import JudgeRunner
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
-from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
+from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.store import accounts, judges, runs
 from promptlift.stats.agreement import kappa_interval

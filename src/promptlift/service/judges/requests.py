@@ -26,7 +26,7 @@ from promptlift.service.insights.llm_judge import BUDGET_CHARS
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import ANSWER_CHARS, JudgeText
 from promptlift.service.judges.run import JudgeSettings, cost_of
-from promptlift.service.store import accounts, judges, prompts, runs, usage
+from promptlift.service.store import accounts, judges, prompts, runs
 from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def align(call: Call[JudgeAlignCreate]) -> JudgeRun:
 def _add_run(
     rows: Rows, call: AnyCall, judge: JudgeRow, kind: str, settings: JudgeSettings, seed: int = 0
 ) -> JudgeRun:
-    usage.check_tokens(rows.core, call.caller, now=clock.now())
+    accounts.check_tokens(rows.core, call.caller, now=clock.now())
     settings.general = GeneralSettings.from_wire(accounts.settings(rows.core, call.account_id)["general"])
     row = RunRow(
         id=new_id("jdr"),

@@ -16,8 +16,8 @@ from promptlift.service import clock
 from promptlift.service.background.runs import Run, Stopped, end_run
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
-from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.llm.port import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.pool import side_by_side
 from promptlift.service.store import judges
 

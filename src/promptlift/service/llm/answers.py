@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator
 from pydantic import ValidationError as PydanticError
 
 from promptlift.schema.limits import NAME_CHARS
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 from promptlift.service.llm.hostile_text import plain_answer
+from promptlift.service.llm.port import LlmBadAnswer, LlmEmptyAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.retry import backoff
-from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError
+from promptlift.service.llm.port import Cancelled, EndpointDown, LlmError
 
 if TYPE_CHECKING:
     import asyncio

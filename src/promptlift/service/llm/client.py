@@ -33,15 +33,15 @@ from promptlift.service.llm.answers import (
     read_usage,
 )
 from promptlift.service.llm.calls import ONE_ATTEMPT, Calls, RetryPolicy
-from promptlift.service.llm.failures import (
+from promptlift.service.llm.port import (
     Availability,
+    ChatAnswer,
     LlmBadAnswer,
     LlmEmptyAnswer,
     LlmError,
     LlmRefused,
     LlmUnavailable,
 )
-from promptlift.service.llm.port import ChatAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

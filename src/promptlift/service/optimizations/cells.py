@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.simulations.personas import all_personas, draw, named
 from promptlift.service.simulations.run import SimulatedCell
-from promptlift.service.store import simulations
+from promptlift.service.store import runs
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class RunCells:
         self._ahead: tuple[int, Future[_Scenarios]] | None = None
         self._read: frozenset[str] = frozenset(row.search["read"] if row.search else ())
         with run.database.read() as connection:
-            for kept in simulations.cells(connection, row.id):
+            for kept in runs.cells(connection, row.id):
                 self._add(SimulatedCell.from_row(kept), kept.scenario)
 
     def _add(self, cell: SimulatedCell, details: dict[str, Any]) -> None:

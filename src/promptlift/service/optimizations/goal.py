@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from promptlift.schema.results import HypothesisResult, TargetResult
 from promptlift.schema.simulations import Criterion
 from promptlift.service.errors import invalid
-from promptlift.service.store import simulations
+from promptlift.service.store import runs
 from promptlift.stats import analyse_pairs
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def criteria_of(targets: Sequence[str], met: Sequence[bool] | None) -> list[Crit
 
 def _pairs(rows: Iterable[SimulationRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
     """Return the criteria of variant and original in every cell in which both have all of them."""
-    found = simulations.by_cell(row for row in rows if row.criteria and len(row.criteria) == count)
+    found = runs.by_cell(row for row in rows if row.criteria and len(row.criteria) == count)
     sides = [(arms[finalist], arms[0]) for arms in found.values() if finalist in arms and 0 in arms]
     return [(one.criteria or [], other.criteria or []) for one, other in sides]
 

@@ -13,7 +13,7 @@ from promptlift.service.deployments.verified_lift import expectation, kept_in_pr
 from promptlift.service.optimizations.goal import intent_results
 from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.store import accounts, events, optimizations, runs, simulations
+from promptlift.service.store import accounts, events, optimizations, runs
 from promptlift.service.store.tables.runs import KeptResults
 from promptlift.stats import Experiment
 from promptlift.stats.evidence import confidence_calibrated
@@ -83,7 +83,7 @@ def keep(
     confirmed: Sequence[SimulationRow] = ()
     if intent and verdict.finalist is not None:
         passes = verdict.progress.passes_done
-        confirmed = simulations.outcomes(connection, row.id, stage="confirm", passes=passes)
+        confirmed = runs.outcomes(connection, row.id, stage="confirm", passes=passes)
     ids = [one.id for one in optimizations.variants(connection, row.id)]
     mixes = logged_mix_of(connection, row.id, verdict, prior_sd_points=run.prior_sd_points)
     results = results_of(

@@ -14,8 +14,8 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
-from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, is_hopeless
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
+from promptlift.service.llm.port import LlmBadAnswer, LlmRefused, is_hopeless
 from promptlift.service.optimizations.checks import longest_chars, problems_of
 from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.variants import owner_records, prompt_records
@@ -31,7 +31,7 @@ from promptlift.service.search.edits import (
     says_what_was_said,
 )
 from promptlift.service.search.pool import Child
-from promptlift.service.store import conversations, optimizations, simulations
+from promptlift.service.store import conversations, optimizations, runs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -124,8 +124,8 @@ class Reflection:
         # An assistant may repeat its own edits.
         own = [*self._run.own_words, *(one.text for one in search.edits.values())]
         with self._run.database.read() as connection:
-            screened = simulations.outcomes(connection, self._row.id, stage="screen")
-            simulated = LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
+            screened = runs.outcomes(connection, self._row.id, stage="screen")
+            simulated = LoggedWords(own, runs.transcripts(connection, self._row.id, stage="screen"))
         seen = [
             *(one for one in self._logged if one.id in read),
             *(self._seen_of(one) for one in screened if one.task_completed is not None),
@@ -335,7 +335,7 @@ class Reflection:
     def _content(self, one: Seen) -> str:
         with self._run.database.read() as connection:
             if one.candidate is not None:
-                return "".join(simulations.contents(connection, self._row.id, id=one.id))
+                return "".join(runs.transcripts(connection, self._row.id, id=one.id))
             found = conversations.find(connection, self._row.account_id, one.id)
         return "" if found is None or found.content is None else found.content.decode("utf-8", "replace")
 

@@ -13,7 +13,7 @@ from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.deployments.verified_lift import expect_on_logged_mix, verified_effect
 from promptlift.service.optimizations.goal import percent
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT
-from promptlift.service.store import optimizations, simulations
+from promptlift.service.store import optimizations, runs
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
 
 if TYPE_CHECKING:
@@ -254,9 +254,9 @@ def logged_mix_of(
 
 def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tuple[str, int], list[_Pair]]:
     """Return the pairs of the finished passes, by stage and arm."""
-    held = simulations.by_cell(simulations.outcomes(connection, optimization_id, passes=passes))
+    held = runs.by_cell(runs.outcomes(connection, optimization_id, passes=passes))
     found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
-    for cell in simulations.cells(connection, optimization_id):
+    for cell in runs.cells(connection, optimization_id):
         outcomes = {arm: row.task_completed for arm, row in held.get(cell.number, {}).items()}
         original = outcomes.pop(0, None)
         weight, persona = cell.scenario.get("weight"), cell.persona["id"]

@@ -13,7 +13,7 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.port import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.logged_words import LoggedWords
@@ -29,7 +29,7 @@ from promptlift.service.simulations.run import SimulatedConversation, Simulation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools import toolbox_of
-from promptlift.service.store import accounts, optimizations, simulations
+from promptlift.service.store import accounts, optimizations, runs
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import VariantRow
 from promptlift.stats import Experiment
@@ -268,9 +268,7 @@ class OptimizationRun(SimulationRun):
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Record the outcomes of a pass, decide, and store both."""
         with self.database.read() as connection:
-            rows = simulations.outcomes(
-                connection, self.row.id, cells=(step.cells[0].number, step.cells[-1].number)
-            )
+            rows = runs.outcomes(connection, self.row.id, cells=(step.cells[0].number, step.cells[-1].number))
         cells = self.cells.of(step)
         experiment.record(
             Outcome(

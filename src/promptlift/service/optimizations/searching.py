@@ -15,7 +15,7 @@ from promptlift.service.optimizations.variants import RATIONALE_CHARS, VariantTe
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.evidence import record_of, with_and_without
 from promptlift.service.search.pool import ASSEMBLED, Search, Talk, Write
-from promptlift.service.store import conversation_updates, optimizations, runs, simulations
+from promptlift.service.store import conversation_updates, optimizations, runs
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Searching:
         self._run.hold(batch, texts, done=self._search.spent, most=most)
         with self._run.database.read() as connection:
             last = step.first_cell + step.cells - 1
-            held = simulations.outcomes(connection, self._row.id, cells=(step.first_cell, last))
+            held = runs.outcomes(connection, self._row.id, cells=(step.first_cell, last))
         outcomes: dict[int, dict[int, bool | None]] = {}
         scores: dict[int, dict[int, float]] = {}
         wrong: dict[int, dict[int, Sequence[str]]] = {}
@@ -223,9 +223,9 @@ class Searching:
         """Return the pairs of each candidate with the original, which are reported but do not decide."""
         if not self._search.outcomes:
             return {}
-        held = simulations.outcomes(connection, self._row.id, stage="screen")
+        held = runs.outcomes(connection, self._row.id, stage="screen")
         tallies = {one.number: PairTally() for one in self._search.members[1:]}
-        for cell, rows in simulations.by_cell(held).items():
+        for cell, rows in runs.by_cell(held).items():
             if 0 not in rows:
                 continue
             for arm, row in rows.items():

@@ -12,8 +12,8 @@ from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.insights.exclusions import Exclusions, read_exclusions
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
-from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
+from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.optimizations.checks import (
     find_constraints,
     longest_chars,

@@ -15,7 +15,7 @@ from promptlift.service import clock
 from promptlift.service.actions import prompts as prompt_actions
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, prompts, traced, usage
+from promptlift.service.store import accounts, prompts, traced
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.conversations import TracedConversationRow
 
@@ -122,7 +122,10 @@ def _keep(rows: Rows, batch: _SpanBatch, calls: Iterable[tuple[ModelCall, bytes]
     # An exporter that gets no answer sends its spans again.
     known = traced.known_spans(connection, account_id, [_span_of(call) for call, _ in ordered])
     limit = batch.caller.limits.conversations_per_month
-    if limit is not None and usage.used(connection, account_id, "conversations", now=batch.now) >= limit:
+    if (
+        limit is not None
+        and accounts.used_in_period(connection, account_id, "conversations", now=batch.now) >= limit
+    ):
         batch.received.reject("The plan's limit of conversations per month is reached", len(ordered))
         return
     for call, data in ordered:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript
-from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
+from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
 from promptlift.service.simulations.tools import ToolPlayer, calls_in
 

@@ -15,8 +15,8 @@ import numpy as np
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
 from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
-from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.llm.port import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.run import Ended
 from promptlift.service.store import SQLAlchemyError

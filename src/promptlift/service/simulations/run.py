@@ -13,7 +13,7 @@ from promptlift.service.insights.organization import Organization
 from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.scenarios import logged_scenarios, opening_key, write_scenarios
 from promptlift.service.simulations.tasks import Scenario
-from promptlift.service.store import simulations
+from promptlift.service.store import runs
 from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from promptlift.errors import PromptliftError
     from promptlift.service.insights.judge import Judgement
-    from promptlift.service.llm.failures import ModelGone
+    from promptlift.service.llm.port import ModelGone
     from promptlift.service.models import Models
     from promptlift.service.simulations.conversation import Simulated
     from promptlift.service.simulations.pool import SimulationPool
@@ -176,7 +176,7 @@ class SimulationRun(Run):
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the stored conversations in a range of cells."""
-        found = simulations.outcomes(connection, self.row.id, cells=(first, last))
+        found = runs.outcomes(connection, self.row.id, cells=(first, last))
         return {(row.cell, row.arm) for row in found}
 
     def to_row(

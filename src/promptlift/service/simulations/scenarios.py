@@ -18,8 +18,8 @@ from promptlift.service.insights.lexicon.judge import request_of
 from promptlift.service.insights.organization import Organization
 from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
-from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
+from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import conversations
 

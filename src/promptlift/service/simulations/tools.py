@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import CALL, parse_content, result_of, split_call
 from promptlift.service.llm.answers import LenientText
-from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import data_messages, storable_text
+from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.store import optimizations
 
 if TYPE_CHECKING:

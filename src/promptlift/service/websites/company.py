@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator, BaseModel
 
 from promptlift.service.llm.answers import LenientText
-from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.websites.page import read_page
-from promptlift.service.websites.visit import UnreadableWebsite, full_url, visit
+from promptlift.service.llm.port import Cancelled, LlmError
+from promptlift.service.websites.visit import UnreadableWebsite, full_url, read_page, visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from promptlift.service.llm.calls import Calls
     from promptlift.service.llm.port import ChatModel
-    from promptlift.service.net.client import GuardedClient
-    from promptlift.service.websites.page import PageText
+    from promptlift.service.net import GuardedClient
+    from promptlift.service.websites.visit import PageText
 
 
 FIELD_CHARS: Final = 600

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from promptlift.schema.transcript import dump_content, parse_content
-from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
+from promptlift.service.llm.port import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.conversation import CALLS_MOST, simulate
 from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario

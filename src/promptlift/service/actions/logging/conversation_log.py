@@ -41,7 +41,6 @@ from promptlift.service.store import (
     events,
     judging,
     prompts,
-    usage,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +231,9 @@ class _Batch:
         there = conversations.held_by_keys(connection, account_id, keys, now=now)
         held: dict[str, Added] = {one: at_its_state(by_key[one], row) for one, row in there.items()}
         states = FormerStates(connection, with_source)
-        used = 0 if limit is None else usage.used(connection, account_id, "conversations", now=now)
+        used = (
+            0 if limit is None else accounts.used_in_period(connection, account_id, "conversations", now=now)
+        )
         outcomes: list[Added] = []
         before = len(self.rows)
         for entry in entries:
@@ -252,7 +253,7 @@ class _Batch:
                 if key is not None:
                     held[key] = replace(logged, created=False)
         if added := len(self.rows) - before:
-            usage.add(connection, account_id, "conversations", added, now=now)
+            accounts.add_usage(connection, account_id, "conversations", added, now=now)
         return outcomes
 
     def _add(self, entry: Entry) -> Logged:

@@ -1,4 +1,4 @@
-"""Accounts and their API keys, as the command line manages them."""
+"""Administration of the service, as the command line does it: accounts, API keys, deletion of old data, moving to another database."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from promptlift.service.actions.access import KEY_MEMORY_SECONDS
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.server import first_account
 from promptlift.service.settings import DEFAULT_PLAN
-from promptlift.service.store import accounts, judging, usage
+from promptlift.service.store import accounts, conversation_updates, conversations, judging, transfer
 from promptlift.service.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
     from promptlift.schema.limits import PlanName
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.tables.accounts import AccountRow
+    from promptlift.service.store.transfer import TableContent
 
 _LIMITS = tuple(field.name for field in fields(Plan) if field.name != "name")
 _MOST = 2**53
@@ -173,7 +174,7 @@ def _info(connection: Connection, row: AccountRow) -> AccountInfo:
         name=row.name,
         email=row.email,
         limits=plan_with(cast("PlanName", row.plan), row.limits),
-        prompts=usage.active_prompts(connection, row.id),
+        prompts=accounts.active_prompts(connection, row.id),
         keys=sum(key.revoked_at is None for key in accounts.keys(connection, row.id)),
         created_at=to_wire_time(row.created_at),
     )
@@ -300,3 +301,113 @@ def revoke_key(settings: ServiceSettings, name: str) -> str:
         accounts.revoke(connection, meant[0].id)
     time.sleep(KEY_MEMORY_SECONDS)
     return str(meant[0].prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """The amount deleted, and the size of the database in bytes before and after.
+
+    Attributes
+    ----------
+    transcripts
+        Conversations that lost their transcripts, not counting deleted conversations.
+    conversations
+        Conversations that were deleted, with their insights.
+    """
+
+    transcripts: int
+    conversations: int
+    bytes_before: int
+    bytes_after: int
+
+
+def vacuum(
+    settings: ServiceSettings, *, keep_days: int | None = None, keep_insights_days: int | None = None
+) -> Vacuumed:
+    """Delete data older than its retention period, and free the space of everything deleted.
+
+    The service may run meanwhile.
+
+    Parameters
+    ----------
+    keep_days
+        Days for which transcripts are kept, from the start of a conversation; ``None`` keeps them all.
+    keep_insights_days
+        Days for which the rest of a conversation and its insights are kept; ``None`` keeps them all.
+
+    Raises
+    ------
+    ConfigError
+        Insights would be deleted before their transcripts.
+    """
+    if keep_insights_days is not None and (keep_days is None or keep_insights_days < keep_days):
+        raise ConfigError(
+            "--keep-insights is the longer time: give --keep too, and no more days than --keep-insights"
+        )
+    now = clock.now()
+    with opened(settings) as database:
+        before = database.size()
+        # unspecified: which time defines the age of a conversation. Its start, as for every trend.
+        deleted = transcripts = 0
+        if keep_insights_days is not None:
+            end = now - keep_insights_days * clock.DAY
+            deleted = _in_batches(database, conversation_updates.delete_conversations, before=end)
+        if keep_days is not None:
+            end = now - keep_days * clock.DAY
+            transcripts = _in_batches(database, conversation_updates.delete_transcripts, before=end)
+        with database.write() as connection:
+            conversations.drop_expired_keys(connection, now=now)
+        database.vacuum()
+        return Vacuumed(transcripts, deleted, before, database.size())
+
+
+def _in_batches(database: Database, delete: Callable[..., tuple[int, int | None]], *, before: int) -> int:
+    """Delete batch after batch, each in a transaction of its own, and return how many were deleted."""
+    total = 0
+    at: int | None = 0
+    while at is not None:
+        with database.write() as connection:
+            count, at = delete(connection, before=before, after_seq=at)
+        total += count
+    return total
+
+
+def move(source_url: str, target_url: str, *, note: Callable[[TableContent], None]) -> None:
+    """Copy a SQLite database into an empty PostgreSQL database, and read both to compare them.
+
+    The source is locked for writing meanwhile and stays unchanged. Afterwards the target has everything, or
+    nothing.
+
+    Parameters
+    ----------
+    note
+        Called for each table that is identical in both.
+
+    Raises
+    ------
+    ConfigError
+        The addresses are not of these kinds, or the target is not empty.
+    ServiceStartError
+        One of the databases cannot be used.
+    """
+    with Database(source_url) as source, Database(target_url) as target:
+        if not source.is_sqlite or target.is_sqlite:
+            raise ConfigError(
+                "migrate copies from SQLite to PostgreSQL: --from sqlite:///FILE --to postgresql://HOST/NAME"
+            )
+        source.migrate()
+        target.migrate()
+        with source.write() as reading, target.write() as writing:
+            if not transfer.is_empty(writing):
+                raise ConfigError(
+                    "The database to copy to has accounts already: create an empty one, and copy to that"
+                )
+            copied = list(transfer.copy_tables(reading, writing))
+            for there, here in zip(copied, transfer.contents(writing), strict=True):
+                if there != here:
+                    raise ConfigError(
+                        f"The copy of the table {there.table} differs ({here.rows} rows of {there.rows}), so nothing was "
+                        "kept: copy again, and report it if that happens twice"
+                    )
+                note(there)
+        target.vacuum()  # the planner has no statistics of the new rows yet

@@ -2,34 +2,113 @@
 
 A webhook is one row of work, so one worker at a time sends to it, one event at a time. A failed event waits
 for its next attempt while later events are sent; `sequence` in its envelope shows its position.
+
+The secret of a webhook is derived from its id with a key outside the database, so no secret is stored
+anywhere: somebody who reads the database, or a copy of it, cannot sign anything.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import hashlib
+import hmac
+import logging
+import secrets
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
+from promptlift.atomic_write import create_private
 from promptlift.schema.limits import WEBHOOK_ATTEMPTS, WEBHOOK_DELAYS_SECONDS
+from promptlift.schema.webhooks import HEADER, sign
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.errors import ApiException
-from promptlift.service.net.addresses import UnusableUrl
-from promptlift.service.net.client import GuardedRequest, NoAnswer, Sent
-from promptlift.service.store import events, webhooks
-from promptlift.service.webhooks.signing import signed
+from promptlift.service.net import GuardedRequest, NoAnswer, Sent, UnusableUrl
+from promptlift.service.store import events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from promptlift.service.net.client import GuardedClient
+    from promptlift.service.net import GuardedClient
+    from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
-    from promptlift.service.webhooks.signing import Secrets
+
+_LOG = logging.getLogger(__name__)
+KEY_FILE: Final = "webhooks.key"
+_PREFIX: Final = "whsec_"
+
+
+class Secrets:
+    """The secrets of all webhooks.
+
+    Parameters
+    ----------
+    key
+        The key from which they are derived.
+
+    Attributes
+    ----------
+    key_id
+        Identifies the key without revealing it.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key.encode()
+        self.key_id = self._derive("key id").hex()[:16]
+
+    def secret(self, webhook_id: str) -> str:
+        """Return the secret of a webhook: 256 bits that cannot be derived without the key."""
+        derived = base64.urlsafe_b64encode(self._derive(f"webhook {webhook_id}")).decode().rstrip("=")
+        return _PREFIX + derived
+
+    def _derive(self, what: str) -> bytes:
+        return hmac.new(self._key, f"promptlift {what}".encode(), hashlib.sha256).digest()
+
+
+def load_secrets(settings: ServiceSettings) -> Secrets | None:
+    """Return the secrets of this service; ``None`` if no key is given and none can be stored.
+
+    The key is ``PROMPTLIFT_SECRET_KEY``, or else that in a file readable only by its owner: next to an SQLite
+    database, or else in the data folder. The file is created if missing.
+    """
+    if settings.secret_key is not None:
+        return Secrets(settings.secret_key)
+    database = settings.sqlite_file()
+    folder = settings.data.expanduser() if database is None else database.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Secrets(_read_or_make(folder / KEY_FILE))
+    except (OSError, UnicodeDecodeError) as error:
+        _LOG.warning(
+            "webhooks cannot be used: their key cannot be stored in %s (%s); set PROMPTLIFT_SECRET_KEY",
+            folder,
+            error,
+        )
+        return None
+
+
+def _read_or_make(path: Path) -> str:
+    """Return the key in a file. If several processes find none, one of them creates it."""
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_text(encoding="ascii").strip()
+    create_private(path, secrets.token_urlsafe(48).encode() + b"\n")
+    return path.read_text(encoding="ascii").strip()
+
+
+def signed(envelope: Mapping[str, Any], secret: str) -> tuple[bytes, dict[str, str]]:
+    """Return the body of a delivery, and its headers with the signature of exactly these bytes."""
+    body = orjson.dumps(envelope)
+    return body, {"Content-Type": "application/json", HEADER: sign(body, secret)}
 
 
 ATTEMPT_SECONDS: Final = 10.0
@@ -148,8 +227,8 @@ class Sender:
         turn_ends = time.monotonic() + _TURN_SECONDS
         while not is_ending() and time.monotonic() < turn_ends:
             with self._database.read() as connection:
-                webhook = webhooks.of_worker(connection, webhook_id, worker)
-                rows = webhooks.due(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
+                webhook = events.webhook_of_worker(connection, webhook_id, worker)
+                rows = events.due_deliveries(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
             if webhook is None:
                 raise LeaseLost
             if not rows:
@@ -163,12 +242,12 @@ class Sender:
         """Assign the next `sequence` to each delivery that was never attempted; it keeps it."""
         if new:
             with self._database.write() as connection:
-                webhooks.number(connection, self._locked(connection, webhook, worker), new)
+                events.number_deliveries(connection, self._locked(connection, webhook, worker), new)
 
     @staticmethod
     def _locked(connection: Connection, webhook: WebhookRow, worker: str) -> WebhookRow:
         # The work of another worker must not be overwritten; the receiver recognizes events by their ids.
-        mine = webhooks.of_worker(connection, webhook.id, worker, lock=True)
+        mine = events.webhook_of_worker(connection, webhook.id, worker, lock=True)
         if mine is None:
             raise LeaseLost
         return mine
@@ -198,7 +277,7 @@ class Sender:
             if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():
                 break
             with self._database.read() as connection:
-                if webhooks.of_worker(connection, webhook.id, worker) is None:
+                if events.webhook_of_worker(connection, webhook.id, worker) is None:
                     break
         with self._database.write() as connection:
             self._locked(connection, webhook, worker)
@@ -207,7 +286,7 @@ class Sender:
 
     @staticmethod
     def _record(connection: Connection, attempts: Sequence[tuple[DeliveryRow, Attempt, int]]) -> None:
-        webhooks.record_delivered(
+        events.record_delivered(
             connection,
             [
                 (row.id, attempt.status_code, ended_at)
@@ -217,7 +296,7 @@ class Sender:
         )
         row, attempt, ended_at = attempts[-1]  # only the last may have failed
         if attempt.problem is not None:
-            webhooks.record_failed(
+            events.record_failed(
                 connection,
                 row,
                 at=ended_at,
@@ -269,7 +348,7 @@ class Deliveries(Kind):
 
     def __init__(self, database: Database, sender: Sender, *, worker: str) -> None:
         super().__init__()
-        self.leases = webhooks.leases(key_id=sender.secrets.key_id)
+        self.leases = events.webhook_leases(key_id=sender.secrets.key_id)
         self._database = database
         self._sender = sender
         self._worker = worker
@@ -296,12 +375,12 @@ def trim_outbox(database: Database, *, now: int | None = None) -> int:
     at, trimmed = clock.now() if now is None else now, 0
     for _ in range(_TRIMMED_A_TIME):
         with database.read() as connection:
-            ids = webhooks.trimmable_events(connection, now=at, limit=_TRIMMED_AT_ONCE)
+            ids = events.trimmable_events(connection, now=at, limit=_TRIMMED_AT_ONCE)
         if not ids:
             break
         with database.write() as connection:
-            webhooks.drop_events(connection, ids)
+            events.drop_events(connection, ids)
         trimmed += len(ids)
     with database.write() as connection:
-        webhooks.drop_orphans(connection)
+        events.drop_orphans(connection)
     return trimmed

@@ -1,1 +1,0 @@
-"""Guarded requests to user-supplied addresses: webhooks and websites."""

@@ -1,1 +1,0 @@
-"""Webhooks: signing, deliveries and their worker."""
