@@ -54,14 +54,14 @@ def test_nothing_is_loaded_before_it_is_used(tmp_path):
     count, heavy = loaded_by(
         "import promptlift.schema, promptlift.samples; promptlift.events; promptlift.errors"
     )
-    assert (count <= 20, heavy) == (True, {"pydantic"})
+    assert (count <= 14, heavy) == (True, {"pydantic"})
     count, heavy = loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')")
-    assert (count <= 145, heavy) == (True, {"httpx", "pydantic"})
+    assert (count <= 141, heavy) == (True, {"httpx", "pydantic"})
     _, heavy = loaded_by("import promptlift.analysis, promptlift.plots, promptlift.report")
     assert not heavy & {"matplotlib", "scipy", "httpx"}
     for _ in ("first start", "later one"):
         count, heavy = loaded_by(SERVE, str(tmp_path / "data"))
-        assert (count <= 256, heavy) == (
+        assert (count <= 240, heavy) == (
             True,
             {"httpx", "numpy", "pydantic", "sqlalchemy", "starlette", "typer", "uvicorn"},
         )
