@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import DeclarativeBase, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from promptlift.schema.model import ApiModel
 from promptlift.service import clock
@@ -140,6 +140,14 @@ class Base(DeclarativeBase):
         """Set columns."""
         for name, value in values.items():
             setattr(self, name, value)
+
+
+class Owned:
+    """What most rows have: their number, their id in the API, and the account that owns them. They come first in the table."""
+
+    seq: Mapped[Seq] = mapped_column(sort_order=-3)
+    id: Mapped[Id] = mapped_column(sort_order=-2)
+    account_id: Mapped[Account] = mapped_column(sort_order=-1)
 
 
 def reference(table: str, **options: Any) -> MappedColumn[Any]:

@@ -17,17 +17,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.rows import Account, Base, Id, Key, Seq, Small, only, reference
+from promptlift.service.store.rows import Account, Base, Key, Owned, Seq, Small, only, reference
 
 
-class ConversationRow(Base):
+class ConversationRow(Owned, Base):
     """A logged conversation, without its transcript."""
 
     __tablename__ = "conversations"
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     status: Mapped[str]
     llm_model: Mapped[str | None]
@@ -112,15 +109,12 @@ class ConversationRow(Base):
     )
 
 
-class DeletedConversationRow(Base):
+class DeletedConversationRow(Owned, Base):
     """A conversation that was deleted, for readers that keep a copy."""
 
     __tablename__ = "deleted_conversations"
     __table_args__ = (Index("ix_deleted_conversations_account_id_deleted_at", "account_id", "deleted_at"),)
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str]
     deleted_at: Mapped[int]
 
@@ -179,7 +173,7 @@ class IssueNameRow(Base):
     created_at: Mapped[int]
 
 
-class TracedConversationRow(Base):
+class TracedConversationRow(Owned, Base):
     """A conversation that is assembled from spans. The spans since it was last closed are in its calls."""
 
     __tablename__ = "traced_conversations"
@@ -189,9 +183,6 @@ class TracedConversationRow(Base):
         Index("ix_traced_conversations_close_at", "close_at", **only("close_at IS NOT NULL")),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     # SHA-256 of the application's id of the conversation, or of the trace.
     key: Mapped[str]

@@ -8,18 +8,15 @@ from sqlalchemy import Index, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from promptlift.schema.events import EventKind
-from promptlift.service.store.rows import Account, Base, Id, Json, Seq, Small, only
+from promptlift.service.store.rows import Base, Id, Json, Owned, Seq, Small, only
 
 
-class EventRow(Base):
+class EventRow(Owned, Base):
     """An event, written in the transaction of the change that it records."""
 
     __tablename__ = "events"
     __table_args__ = (Index("ix_events_account_id_seq", "account_id", "seq"),)
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     type: Mapped[str]
     subject_id: Mapped[str] = mapped_column(index=True)
     # The payload as JSON: events are written as fast as conversations are logged.
@@ -27,7 +24,7 @@ class EventRow(Base):
     created_at: Mapped[datetime]
 
 
-class WebhookRow(Base):
+class WebhookRow(Owned, Base):
     """A destination of events. Its secret is derived from the id and a key outside the database."""
 
     __tablename__ = "webhooks"
@@ -36,9 +33,6 @@ class WebhookRow(Base):
         Index("ix_webhooks_status", "status"),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     url: Mapped[str]
     events: Mapped[list[EventKind]] = mapped_column(Json)
     description: Mapped[str | None]

@@ -12,18 +12,27 @@ from promptlift.schema.experiments import OfferedArm, RampStep
 from promptlift.schema.judges import LearnedJudge, LearnedWeights
 from promptlift.schema.model import ApiModel
 from promptlift.schema.topics import PromptTopics
-from promptlift.service.store.rows import Account, Base, Id, Json, Kept, Key, Seq, Small, only, reference
+from promptlift.service.store.rows import (
+    Account,
+    Base,
+    Id,
+    Json,
+    Kept,
+    Key,
+    Owned,
+    Seq,
+    Small,
+    only,
+    reference,
+)
 
 
-class PromptRow(Base):
+class PromptRow(Owned, Base):
     """A prompt with its current text."""
 
     __tablename__ = "prompts"
     __table_args__ = (Index("ix_prompts_account_id_seq", "account_id", "seq"),)
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     name: Mapped[str]
     content: Mapped[str]
     # False if an import created the prompt and its text was never given.
@@ -70,7 +79,7 @@ class KeptExperiment(ApiModel):
     ramp: list[RampStep] | None = None
 
 
-class ExperimentRow(Base):
+class ExperimentRow(Owned, Base):
     """Versions of a prompt side by side on real users. Who gets which is not stored: it follows from a hash."""
 
     __tablename__ = "experiments"
@@ -80,9 +89,6 @@ class ExperimentRow(Base):
         Index("uq_experiments_running", "prompt_id", unique=True, **only("status = 'running'")),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     status: Mapped[str]
     kept: Mapped[KeptExperiment] = mapped_column(Kept(KeptExperiment))
@@ -120,7 +126,7 @@ class ReviewRow(Base):
     updated_at: Mapped[datetime]
 
 
-class ActionRow(Base):
+class ActionRow(Owned, Base):
     """A person's action: apply, stop, restore, undo. Written in the transaction of the action; only undoing changes it."""
 
     __tablename__ = "actions"
@@ -129,9 +135,6 @@ class ActionRow(Base):
         Index("ix_actions_prompt_id_seq", "prompt_id", "seq"),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     optimization_id: Mapped[str | None]
     variant_id: Mapped[str | None]
@@ -145,15 +148,12 @@ class ActionRow(Base):
     created_at: Mapped[datetime]
 
 
-class LearnedJudgeRow(Base):
+class LearnedJudgeRow(Owned, Base):
     """A version of the judge that learns from labels; the newest of a prompt counts."""
 
     __tablename__ = "learned_judges"
     __table_args__ = (UniqueConstraint("prompt_id", "version", name="uq_learned_judges_prompt_id_version"),)
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     version: Mapped[int]
     # Whether it judges: only the newest version, and only if its features are informative.
@@ -176,14 +176,11 @@ class Waiting(TypedDict):
     below: int | None
 
 
-class AtlasRow(Base):
+class AtlasRow(Owned, Base):
     """The topics of a prompt: found anew from time to time, and changed by a person in between."""
 
     __tablename__ = "atlases"
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts", unique=True)
     # Counts every change.
     version: Mapped[int]
@@ -198,7 +195,7 @@ class AtlasRow(Base):
     found_at: Mapped[datetime]
 
 
-class LabelRow(Base):
+class LabelRow(Owned, Base):
     """A person's answer about a conversation. No foreign key: a simulated conversation is in another table."""
 
     __tablename__ = "labels"
@@ -209,9 +206,6 @@ class LabelRow(Base):
         Index("ix_labels_conversation_id", "conversation_id"),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str]
     conversation_id: Mapped[str]
     # Only of a simulated conversation.

@@ -14,7 +14,7 @@ from promptlift.schema.model import ApiModel
 from promptlift.schema.optimizations import OptimizationMode, Variant
 from promptlift.schema.results import OptimizationResults
 from promptlift.schema.search import Headroom
-from promptlift.service.store.rows import Account, Base, Id, Json, Kept, Seq, Small, reference
+from promptlift.service.store.rows import Account, Base, Id, Json, Kept, Owned, Small, reference
 
 # A run's usage, recorded by the worker that holds it.
 Spent = Annotated[int, mapped_column(default=0)]
@@ -53,7 +53,7 @@ class Simulated:
     created_at: Mapped[datetime]
 
 
-class RunRow(Working, Base):
+class RunRow(Working, Owned, Base):
     """A run that calls a model in the background: a benchmark, or a backfill or an alignment of a judge."""
 
     __tablename__ = "runs"
@@ -63,9 +63,6 @@ class RunRow(Working, Base):
         Index("ix_runs_subject_id", "subject_id"),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     kind: Mapped[str]
     # The version of the scenario set, or of the judge.
     subject_id: Mapped[str]
@@ -103,7 +100,7 @@ class KeptProduction(ProductionCheck):
     """When the text went live again, if another one was live in between."""
 
 
-class OptimizationRow(Working, Base):
+class OptimizationRow(Working, Owned, Base):
     """An optimization with its settings, its state and its results."""
 
     __tablename__ = "optimizations"
@@ -114,9 +111,6 @@ class OptimizationRow(Working, Base):
     )
     noun: ClassVar = "optimization"
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     mode: Mapped[OptimizationMode] = mapped_column(Text)
     variant_count: Mapped[Small]
@@ -183,7 +177,7 @@ class SimulationRow(Simulated, Base):
     issues: Mapped[list[str] | None] = mapped_column(Json)
 
 
-class DeploymentRow(Base):
+class DeploymentRow(Owned, Base):
     """A variant after its optimization: staged, tested, live, rolled back."""
 
     __tablename__ = "deployments"
@@ -193,9 +187,6 @@ class DeploymentRow(Base):
         Index("ix_deployments_state", "state"),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     optimization_id: Mapped[str] = reference("optimizations")
     variant_id: Mapped[str]
@@ -227,7 +218,7 @@ class DeploymentRow(Base):
         return self.kept.live_since or self.applied_at or 0
 
 
-class ScenarioSetRow(Base):
+class ScenarioSetRow(Owned, Base):
     """One version of a fixed set of scenarios; `set_id` is the same in all its versions."""
 
     __tablename__ = "scenario_sets"
@@ -236,9 +227,6 @@ class ScenarioSetRow(Base):
         Index("uq_scenario_sets_set_id_version", "set_id", "version", unique=True),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     set_id: Mapped[str]
     version: Mapped[Small]
     name: Mapped[str]
@@ -270,7 +258,7 @@ class BenchmarkConversationRow(Simulated, Base):
     tokens_estimated: Mapped[bool]
 
 
-class JudgeRow(Base):
+class JudgeRow(Owned, Base):
     """One version of a judge, which never changes; `judge_id` is the same in all its versions."""
 
     __tablename__ = "judges"
@@ -279,9 +267,6 @@ class JudgeRow(Base):
         Index("uq_judges_judge_id_version", "judge_id", "version", unique=True),
     )
 
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
     judge_id: Mapped[str]
     version: Mapped[Small]
     name: Mapped[str]
