@@ -5,8 +5,8 @@ Fields beyond the specification are ours; another service may omit them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 from pydantic import Field, WithJsonSchema
 
@@ -15,9 +15,25 @@ from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, UtcTime
 
 Sentiment = Literal["positive", "neutral", "negative"]
+Severity = Literal["low", "medium", "high"]
 SENTIMENTS: tuple[Sentiment, ...] = ("negative", "neutral", "positive")
 # Severities of issues, lowest first.
-SEVERITIES: tuple[str, ...] = ("low", "medium", "high")
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+class Issue(TypedDict):
+    """An issue in the insights of our service."""
+
+    title: str
+    """Short and reusable, so that equal issues of many conversations can be counted."""
+    severity: Severity
+    evidence: NotRequired[str | None]
+    """A quotation from the conversation: hostile text."""
+
+
+def worst_first(issues: Iterable[Issue]) -> list[Issue]:
+    """Sort issues by their severity."""
+    return sorted(issues, key=lambda one: -SEVERITIES.index(one["severity"]))
 
 
 class FailedStep(ApiModel):

@@ -24,8 +24,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.inert import one_line
+from promptlift.schema.insights import Issue, worst_first
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import SEVERITIES, JudgedIssue, Judgement
+from promptlift.service.insights.judge import Judgement
 from promptlift.service.llm.port import Cancelled
 from promptlift.service.optimizations.reflection import EditDraft
 from promptlift.service.optimizations.variants import VariantDraft
@@ -218,7 +219,7 @@ def judge(
             sentiment_score=score,
             task_completed=solved,
             quality=round(max(0.0, min(100.0, quality + 16.0 * draws.random() - 8.0))),
-            topics=topics,
+            topics=list(topics),
             summary=f"Rehearsal: the user came about {topics[0] if topics else 'something'}. The assistant answered "
             f"{rounds} time{'' if rounds == 1 else 's'}. {_ENDS.get(end or '', 'The conversation ended there.')}",
             issues=_issues(texts, kinds),
@@ -229,13 +230,14 @@ def judge(
     )
 
 
-def _issues(texts: Sequence[str], kinds: Sequence[str | None]) -> tuple[JudgedIssue, ...]:
-    found: dict[str, JudgedIssue] = {}
+def _issues(texts: Sequence[str], kinds: Sequence[str | None]) -> list[Issue]:
+    found: dict[str, Issue] = {}
     for text, kind in zip(texts, kinds, strict=True):
         if kind in SCRIPT["issues"]:
             title, severity = SCRIPT["issues"][kind]
-            found.setdefault(title, JudgedIssue(title, severity, text.removeprefix(MARK).strip()))
-    return tuple(sorted(found.values(), key=lambda issue: SEVERITIES.index(issue.severity)))
+            evidence = text.removeprefix(MARK).strip()
+            found.setdefault(title, Issue(title=title, severity=severity, evidence=evidence))
+    return worst_first(found.values())
 
 
 _RATIONALE: Final = "Rehearsal: {}. The built-in stand-in wrote this, so it says nothing about a real prompt."

@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.judge import InsightJudge, JudgedIssue, JudgeFailed, JudgeUnavailable
+from promptlift.service.insights.judge import InsightJudge, JudgeFailed, JudgeUnavailable
 from promptlift.service.insights.llm_judge import BUDGET_CHARS, LlmJudge, transcript_lines
 from support.stub_endpoint import KEY, Say, completion
+
+
+def issue(title, severity, evidence=None):
+    return {"title": title, "severity": severity, "evidence": evidence}
+
 
 GOOD = {
     "sentiment": "negative",
@@ -62,12 +67,12 @@ def test_a_judgement_has_all_fields(talk):
         False,
         35,
     )
-    assert found.topics == ("refund", "delivery")
+    assert found.topics == ["refund", "delivery"]
     assert found.summary == GOOD["summary"]
-    assert found.issues == (
-        JudgedIssue("Refund refused", "high", "I cannot refund"),
-        JudgedIssue("Slow answer", "low", None),
-    )
+    assert found.issues == [
+        issue("Refund refused", "high", "I cannot refund"),
+        issue("Slow answer", "low"),
+    ]
     assert found.tokens == 15
 
 
@@ -80,14 +85,14 @@ def test_a_judgement_has_all_fields(talk):
         (
             {"topics": ["x" * 500] + [f"t{n}" for n in range(50)]},
             "topics",
-            ("x" * 60, *(f"t{n}" for n in range(7))),
+            ["x" * 60, *(f"t{n}" for n in range(7))],
         ),
         ({"summary": "a\u202eb\x00c\nd"}, "summary", "a b c d"),
-        ({"issues": ["Rude"]}, "issues", (JudgedIssue("Rude", "medium", None),)),
+        ({"issues": ["Rude"]}, "issues", [issue("Rude", "medium")]),
         (
             {"issues": [{"title": "Rude", "severity": "awful"}, {"issue": "Late", "severity": "HIGH"}]},
             "issues",
-            (JudgedIssue("Late", "high", None), JudgedIssue("Rude", "medium", None)),
+            [issue("Late", "high"), issue("Rude", "medium")],
         ),
     ],
 )

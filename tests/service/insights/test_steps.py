@@ -72,52 +72,50 @@ FAILURES = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_the_first_failure_is_found(name):
     said, step, kind, turn = FAILURES[name]
-    failed = steps_of(*said).failed
+    failed = steps_of(*said)[1]
     assert (failed.step, failed.kind, failed.turn) == (step, kind, turn)
     assert failed.quote in said[turn][1]
-    assert steps_of(*said, completed=True).failed is None
+    assert steps_of(*said, completed=True)[1] is None
 
 
 def test_a_tool_that_works_later_did_not_break_the_conversation():
     lookup = ("assistant", '[tool call] find_user_by_email({"email": "a"})')
     again = ("assistant", '[tool call] find_user_by_name({"name": "a"})')
     said = [ASKS, lookup, ERROR, again, DONE, ("assistant", "I'm unable to cancel it."), END]
-    failed = steps_of(*said).failed
+    failed = steps_of(*said)[1]
     assert (failed.kind, failed.turn) == ("refusal", 5)
-    assert steps_of(*said[:3], END).failed.kind == "tool_error"
+    assert steps_of(*said[:3], END)[1].kind == "tool_error"
 
 
 def test_a_system_message_that_no_tool_wrote_is_no_step_of_its_own():
     rules = ("system", "You are a helpful agent of the shop.")
     said = [ASKS, ("assistant", "Which one?"), rules, ("assistant", "And why?"), ("assistant", "Here."), END]
-    plain = steps_of(*(one for one in said if one != rules), completed=True).reached
+    plain = steps_of(*(one for one in said if one != rules), completed=True)[0]
     assert (
-        steps_of(rules, *said, completed=True).reached
+        steps_of(rules, *said, completed=True)[0]
         == plain
-        == ("opening", "clarification", "answer", "closing")
+        == ["opening", "clarification", "answer", "closing"]
     )
     # A result without the mark, and an error of nobody knows which tool.
-    assert (
-        steps_of(ASKS, CALL, ("system", "cancelled"), END, completed=True).reached[1] == "tool:cancel_order"
-    )
-    failed = steps_of(ASKS, ("system", "Error: timeout"), ("assistant", "Hm."), END).failed
+    assert steps_of(ASKS, CALL, ("system", "cancelled"), END, completed=True)[0][1] == "tool:cancel_order"
+    failed = steps_of(ASKS, ("system", "Error: timeout"), ("assistant", "Hm."), END)[1]
     assert (failed.step, failed.kind) == ("tool:unknown", "tool_error")
 
 
 def test_the_quotation_is_the_sentence_that_shows_it():
     text = "Thank you for waiting. I am afraid that I cannot cancel it. Have a seat."
-    assert steps_of(ASKS, ("assistant", text), END).failed.quote == "I am afraid that I cannot cancel it."
+    assert steps_of(ASKS, ("assistant", text), END)[1].quote == "I am afraid that I cannot cancel it."
     # The first sentence denies what the second one says.
     text = "I cannot transfer you to sales. Someone will contact you."
-    assert steps_of(ASKS, ("assistant", text), END).failed.quote == "Someone will contact you."
+    assert steps_of(ASKS, ("assistant", text), END)[1].quote == "Someone will contact you."
 
 
 def test_excluded_data_is_not_quoted():
     content = "User: cancel it\nAssistant: I cannot, write to anna@example.com instead.\nUser: no"
     judged = LexiconJudge().judge(parse_content(content), exclusions="e-mail addresses, email")
-    assert "anna@example.com" not in judged.steps.failed.quote
-    assert "[excluded]" in judged.steps.failed.quote
+    assert "anna@example.com" not in judged.failed_step.quote
+    assert "[excluded]" in judged.failed_step.quote
     assert read_exclusions(None).applied(judged) == judged
     # Places count empty messages, as the table of messages does.
-    assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END).failed.turn == 2
-    assert find_steps([], completed=False).reached == ()
+    assert steps_of(ASKS, ("assistant", " "), ("assistant", "I cannot."), END)[1].turn == 2
+    assert find_steps([], completed=False) == ([], None)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import pytest
 
-from promptlift.service.insights.judge import SEVERITIES
+from promptlift.schema.insights import SEVERITIES
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.port import Cancelled
 from promptlift.service.optimizations.checks import problems_of
@@ -143,14 +143,14 @@ def test_conversations_are_readable_say_that_they_are_rehearsed_and_are_judged_b
         assert all(one != other for one, other in zip(said, said[2:], strict=False))
         assert simulated.ended_by == "persona"
         assert judgement.summary.startswith("Rehearsal: ")
-        severities = [SEVERITIES.index(issue.severity) for issue in judgement.issues]
+        severities = [-SEVERITIES.index(issue["severity"]) for issue in judgement.issues]
         assert severities == sorted(severities)
-        assert all(issue.evidence for issue in judgement.issues)
+        assert all(issue["evidence"] for issue in judgement.issues)
         assert judgement.task_completed or judgement.issues
         found.append(judgement)
     assert {one.task_completed for one in found} == {True, False}
     assert len({one.quality for one in found}) > 20
-    assert len({issue.title for one in found for issue in one.issues}) == 4
+    assert len({issue["title"] for one in found for issue in one.issues}) == 4
     done = [one.quality for one in found if one.task_completed]
     missed = [one.quality for one in found if not one.task_completed]
     assert statistics.mean(done) > statistics.mean(missed) + 25

@@ -8,17 +8,14 @@ phrase hides its own words wherever they appear, singular or plural, and the kin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeVar
 
 from promptlift.schema.insights import Insights
 from promptlift.service.insights.turns import plain_words
 
-if TYPE_CHECKING:
-    from promptlift.service.insights.judge import JudgedIssue, Judgement, Steps
-
-
+Found = TypeVar("Found", bound=Insights)
 HIDDEN: Final = "[excluded]"
 TEXT_CHARS: Final = 4_000
 PHRASES_MAX: Final = 100
@@ -74,23 +71,10 @@ class Exclusions:
         found = {hit.group() for pattern in self.patterns for hit in pattern.finditer(text)}
         return sorted(hit for hit in found if hit.casefold() not in known.casefold())
 
-    def applied(self, judgement: Judgement) -> Judgement:
-        """Return the judgement without excluded parts; topics and titles that contain any are left out."""
+    def applied(self, found: Found) -> Found:
+        """Remove excluded parts from insights; topics and issues with a title that contain any are left out."""
         if not self.patterns:
-            return judgement
-        return replace(
-            judgement,
-            topics=tuple(topic for topic in judgement.topics if not self.found_in(topic)),
-            summary=self.clean(judgement.summary),
-            issues=tuple(self._issue(issue) for issue in judgement.issues if not self.found_in(issue.title)),
-            steps=None if judgement.steps is None else self._steps(judgement.steps),
-        )
-
-    def applied_to_document(self, document: str) -> str:
-        """Return a stored insights document without what is excluded now, by the same rules as for a judgement."""
-        if not self.patterns:
-            return document
-        found = Insights.model_validate_json(document)
+            return found
         found.topics = [topic for topic in found.topics if not self.found_in(topic)]
         found.summary = self.clean(found.summary or "")
         found.issues = [
@@ -100,15 +84,14 @@ class Exclusions:
         ]
         if found.failed_step is not None:
             found.failed_step.quote = self.clean(found.failed_step.quote)
+        return found
+
+    def applied_to_document(self, document: str) -> str:
+        """Return a stored insights document without what is excluded now."""
+        if not self.patterns:
+            return document
+        found = self.applied(Insights.model_validate_json(document))
         return found.model_dump_json(by_alias=True, exclude_unset=True)
-
-    def _steps(self, steps: Steps) -> Steps:
-        if steps.failed is None:
-            return steps
-        return replace(steps, failed=replace(steps.failed, quote=self.clean(steps.failed.quote)))
-
-    def _issue(self, issue: JudgedIssue) -> JudgedIssue:
-        return replace(issue, evidence=None if issue.evidence is None else self.clean(issue.evidence))
 
 
 @lru_cache(maxsize=256)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol
+
+from pydantic import Field
 
 from promptlift.errors import PromptliftError, TranscriptError
-from promptlift.schema.insights import Sentiment  # noqa: TC001 - pydantic reads it
+from promptlift.schema.insights import Insights, Sentiment
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
-
-Severity = Literal["high", "medium", "low"]
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 LEXICON = "lexicon"
 """``analyser`` of the built-in analyser's insights; a model's insights have ``llm:`` and its name."""
@@ -63,80 +62,13 @@ def check_text(transcript: Transcript) -> None:
         raise JudgeFailed("The conversation has no message with text in it, so there is nothing to judge.")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedIssue:
-    """A problem in a conversation.
+class Judgement(Insights):
+    """The judgement of one conversation: its insights, before they are stored.
 
     Attributes
     ----------
-    title
-        Short and reusable, so that equal issues of many conversations can be counted.
-    severity
-        ``high``, ``medium`` or ``low``.
-    evidence
-        A quotation from the transcript: hostile text, escaped where it is shown.
-    """
-
-    title: str
-    severity: Severity
-    evidence: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FailingStep:
-    """Where a conversation first went wrong.
-
-    Attributes
-    ----------
-    step
-        As in `Steps.reached`.
-    kind
-        What went wrong.
-    turn
-        Index of the message in the transcript.
-    role
-        ``user``, ``assistant`` or ``tool``.
-    quote
-        The message, shortened: hostile text, to be escaped when shown.
-    """
-
-    step: str
-    kind: str
-    turn: int
-    role: str
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps of a conversation, in order, and the failed step if its task was not completed."""
-
-    reached: tuple[str, ...]
-    failed: FailingStep | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The judgement of one conversation.
-
-    Attributes
-    ----------
-    sentiment, sentiment_score
-        How the user felt; the score is -1 to 1.
-    task_completed
-        Whether the user got what they came for.
-    quality
-        0 to 100.
-    topics
-        Short names, most important first.
-    summary
-        The request and the outcome: hostile text, to be escaped when shown.
-    issues
-        Problems, worst first.
     tokens
         LLM tokens used for the judgement.
-    steps
-        The steps of the conversation; ``None`` if they were not analysed.
     criteria
         Whether the conversation met each of the judge's targets, in order.
     """
@@ -145,12 +77,9 @@ class Judgement:
     sentiment_score: float
     task_completed: bool
     quality: float
-    topics: tuple[str, ...]
     summary: str
-    issues: tuple[JudgedIssue, ...]
-    tokens: int = 0
-    steps: Steps | None = None
-    criteria: tuple[bool, ...] = ()
+    tokens: int = Field(default=0, exclude=True)
+    criteria: tuple[bool, ...] = Field(default=(), exclude=True)
 
 
 class InsightJudge(Protocol):

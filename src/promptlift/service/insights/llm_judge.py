@@ -22,15 +22,12 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from promptlift.schema.inert import shorten_middle
-from promptlift.schema.insights import Sentiment
+from promptlift.schema.insights import SEVERITIES, Issue, Sentiment, Severity, worst_first
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import (
-    SEVERITIES,
-    JudgedIssue,
     JudgeFailed,
     Judgement,
     JudgeUnavailable,
-    Severity,
     check_text,
 )
 from promptlift.service.insights.lexicon.steps import find_steps
@@ -256,6 +253,7 @@ class LlmJudge:
         except LlmBadAnswer as error:
             raise JudgeFailed(str(error), tokens=error.tokens) from error
         found = answer.parsed
+        steps, failed_step = find_steps(read_turns(transcript), completed=found.task_completed)
         judgement = Judgement(
             sentiment=found.sentiment,
             sentiment_score=round(max(-1.0, min(1.0, found.sentiment_score)), 4),
@@ -265,7 +263,8 @@ class LlmJudge:
             summary=found.summary[:SUMMARY_CHARS],
             issues=_checked_issues(found.issues, said),
             tokens=answer.tokens,
-            steps=find_steps(read_turns(transcript), completed=found.task_completed),
+            steps=steps,
+            failed_step=failed_step,
             criteria=_checked_criteria(found, len(targets)),
         )
         return read_exclusions(exclusions).applied(judgement)
@@ -305,21 +304,22 @@ def _refuse_forged(answer: JudgeAnswer, mark: str) -> None:
         raise ValueError("the answer repeats the mark around the conversation")
 
 
-def _checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
+def _checked_topics(topics: Sequence[str]) -> list[str]:
     """Return the topics in lower case, without duplicates, limited in length and number."""
     names = (storable_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
-    return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
+    return list(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
 
 
-def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[JudgedIssue, ...]:
+def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> list[Issue]:
     """Return the issues, worst first; evidence that is not in the transcript is dropped."""
-    found = [
-        JudgedIssue(
-            issue.title[:TITLE_CHARS], issue.severity, quotation_from(said, issue.evidence, EVIDENCE_CHARS)
+    return worst_first(
+        Issue(
+            title=issue.title[:TITLE_CHARS],
+            severity=issue.severity,
+            evidence=quotation_from(said, issue.evidence, EVIDENCE_CHARS),
         )
         for issue in issues[:ISSUES_MAX]
-    ]
-    return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))
+    )
 
 
 def _loose(text: str) -> str:

@@ -11,14 +11,14 @@ import logging
 import threading
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import orjson
 
 from promptlift.schema.basis import basis_of_analyser
-from promptlift.schema.insights import FailedStep, Insights
+from promptlift.schema.insights import Insights
 from promptlift.schema.outcomes import parse_rule
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
@@ -78,23 +78,10 @@ class _Judged:
     at: int
 
     def insights_of(self, analyser: str) -> Insights:
-        judgement, steps = self.judgement, self.judgement.steps
-        document = Insights(
-            conversation_id=self.source.id,
-            sentiment=judgement.sentiment,
-            sentiment_score=judgement.sentiment_score,
-            task_completed=judgement.task_completed,
-            quality=judgement.quality,
-            topics=list(judgement.topics),
-            summary=judgement.summary,
-            issues=[asdict(issue) for issue in judgement.issues],
-            analyser=analyser,
-            created_at=clock.to_datetime(self.at),
-        )
-        if steps is not None:
-            document.steps = list(steps.reached)
-            document.failed_step = None if steps.failed is None else FailedStep(**asdict(steps.failed))
-        return document
+        found = self.judgement
+        found.conversation_id, found.analyser = self.source.id, analyser
+        found.created_at = clock.to_datetime(self.at)
+        return found
 
     def event(self) -> events.NewEvent:
         payload = {

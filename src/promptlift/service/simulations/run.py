@@ -201,7 +201,7 @@ class SimulationRun(Run):
             pass_number=cell.pass_number,
             stage=cell.stage,
             criteria=judgement and (list(judgement.criteria) or None),
-            issues=judgement and ([one.title for one in judgement.issues] or None),
+            issues=judgement and ([one["title"] for one in judgement.issues] or None),
             created_at=clock.moment(),
             **outcome,
         )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from sqlalchemy import BigInteger, Integer, Text, and_, bindparam, case, cast, func, literal_column, select
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
+    from promptlift.schema.insights import Issue
+
 # Sequence numbers of a block. A list reads at most this many index entries before its page, and one row per
 # block: for a list of a million both take about equally long.
 BLOCK = 4_096
@@ -50,8 +52,6 @@ ALL_TIME = -(2**63)
 # Scores and seconds are summed as integers in this unit, so that subtracting what was added leaves exactly
 # zero. Means are accurate to this unit.
 FRACTION = 10**10
-# Severities of issues, highest first.
-SEVERITIES = ("high", "medium", "low")
 # Number of counts merged with one statement on PostgreSQL.
 _MERGED_FROM = 200
 
@@ -151,15 +151,7 @@ def _state(connection: Connection, ids: Sequence[str]) -> list[Any]:
     return [row for some in in_batches(ids) for row in connection.execute(_STATE, {"ids": some})]
 
 
-class KeptIssue(TypedDict):
-    """An issue in an insights document."""
-
-    title: str
-    severity: str
-    evidence: NotRequired[str | None]
-
-
-def issues_of(document: str) -> list[KeptIssue]:
+def issues_of(document: str) -> list[Issue]:
     """Return the issues in an insights document."""
     return orjson.loads(document).get("issues") or []
 

@@ -46,7 +46,7 @@ def test_words_have_no_punctuation_in_any_script(text):
 
 def test_a_solved_conversation():
     found = JUDGE.judge(SOLVED)
-    assert (found.sentiment, found.task_completed, found.issues, found.tokens) == ("positive", True, (), 0)
+    assert (found.sentiment, found.task_completed, found.issues, found.tokens) == ("positive", True, [], 0)
     assert found.sentiment_score > 0
     assert found.quality > 75
     assert found.summary.startswith("Asked: “Hi, my order 4711")
@@ -54,14 +54,14 @@ def test_a_solved_conversation():
 
 
 def evidence(transcript):
-    return {issue.title: issue.evidence for issue in JUDGE.judge(transcript).issues}
+    return {issue["title"]: issue["evidence"] for issue in JUDGE.judge(transcript).issues}
 
 
 def test_what_is_denied_is_no_sign():
     found = JUDGE.judge(
         talk_of("Can I talk to a person?", "Unfortunately I cannot connect you with a colleague.", "OK then")
     )
-    titles = [issue.title for issue in found.issues]
+    titles = [issue["title"] for issue in found.issues]
     assert "Conversation was handed over" not in titles
     assert "Assistant could not do what was asked" in titles
     assert "Conversation was handed over" in evidence(
@@ -91,7 +91,7 @@ def test_tool_output_is_nobody_s_voice():
     )
     found = JUDGE.judge(quiet)
     assert found.sentiment == "neutral"
-    assert [issue.title for issue in found.issues] == ["A tool call failed"]
+    assert [issue["title"] for issue in found.issues] == ["A tool call failed"]
 
 
 def with_tools(*results):

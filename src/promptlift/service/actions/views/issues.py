@@ -8,18 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.basis import may_weigh
-from promptlift.schema.insights import TopIssue
+from promptlift.schema.insights import SEVERITIES, TopIssue
 from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.insights.issue_groups import count_titles, group_titles
-from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
+from promptlift.service.store.conversation_counts import issues_of
 from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from promptlift.schema.insights import Issue
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.aggregates import IssueSet, JudgedConversation, Totals
-    from promptlift.service.store.conversation_counts import KeptIssue
 
 TITLES: Final = 10
 EXAMPLES: Final = 3
@@ -127,8 +127,8 @@ class IssueEffect:
     def impact(self) -> str:
         """``high``, ``medium`` or ``low``, one level lower if the effect is not clear."""
         # unspecified: values of impact other than "high", and their meaning.
-        grade = 0 if self.change <= -_HIGH else 1 if self.change <= -_MEDIUM else 2
-        return SEVERITIES[min(2, grade + (not self.clear))]
+        grade = 2 if self.change <= -_HIGH else 1 if self.change <= -_MEDIUM else 0
+        return SEVERITIES[max(0, grade - (not self.clear))]
 
 
 def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
@@ -210,7 +210,7 @@ def find_examples(
     found: dict[str, list[Example]] = {}
     for conversation_id, completed, document in rows:
         # The worst of a group comes first.
-        worst: dict[str, KeptIssue] = {}
+        worst: dict[str, Issue] = {}
         for one in issues_of(document):
             if (name := names.get(one["title"])) is not None:
                 worst.setdefault(name, one)
@@ -228,7 +228,7 @@ def issue_view(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) 
     found = effect(issue, figures)
     # If nothing can be compared: the most frequent severity of its recent conversations, the higher on a tie.
     severities = Counter(one.severity for one in examples)
-    severity = max(SEVERITIES, key=lambda name: severities[name]) if examples else "medium"
+    severity = max(reversed(SEVERITIES), key=lambda name: severities[name]) if examples else "medium"
     return TopIssue(
         issue=issue.name,
         frequency=issue.frequency,

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
+from promptlift.schema.insights import Issue, worst_first
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import LEXICON, SEVERITIES, JudgedIssue, Judgement, check_text
+from promptlift.service.insights.judge import LEXICON, Judgement, check_text
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import Signals, notice, quotation
 from promptlift.service.insights.lexicon.steps import find_steps
@@ -27,9 +28,8 @@ from promptlift.service.insights.turns import JudgedTurn, read_turns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.insights import Sentiment
+    from promptlift.schema.insights import Sentiment, Severity
     from promptlift.schema.transcript import Transcript
-    from promptlift.service.insights.judge import Severity
     from promptlift.service.insights.lexicon.signals import Signals
     from promptlift.service.insights.organization import Organization
     from promptlift.service.insights.turns import JudgedTurn
@@ -219,8 +219,9 @@ class LexiconJudge:
         reading = read_conversation(transcript)
         excluded = read_exclusions(exclusions)
         issues = find_issues(reading.signals)
-        burden = min(1.0, sum(WEIGHTS[issue.severity] for issue in issues))
+        burden = min(1.0, sum(WEIGHTS[issue["severity"]] for issue in issues))
         completed = reading.completion_score >= COMPLETED_FROM
+        steps, failed_step = find_steps(reading.turns, completed=completed)
         judgement = Judgement(
             sentiment=_label(reading.sentiment_score),
             sentiment_score=round(reading.sentiment_score, 4),
@@ -231,10 +232,11 @@ class LexiconJudge:
                 + QUALITY_ISSUES * (1 - burden),
                 1,
             ),
-            topics=(),
+            topics=[],
             summary=summarize(reading.turns, reading.signals),
             issues=issues,
-            steps=find_steps(reading.turns, completed=completed),
+            steps=steps,
+            failed_step=failed_step,
         )
         return excluded.applied(judgement)
 
@@ -253,11 +255,10 @@ def _label(score: float) -> Sentiment:
     return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"
 
 
-def find_issues(signals: Signals) -> tuple[JudgedIssue, ...]:
+def find_issues(signals: Signals) -> list[Issue]:
     """Return the issues, worst first, each with a quotation."""
-    found = [
-        JudgedIssue(title, severity, quotation(evidence))
+    return worst_first(
+        Issue(title=title, severity=severity, evidence=quotation(evidence))
         for name, (title, severity) in TITLES.items()
         if (evidence := getattr(signals, name)) is not None
-    ]
-    return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))
+    )

@@ -164,7 +164,7 @@ def serve(judge: LexiconJudge) -> None:
             for one in outcomes
         ]
         try:
-            answers.write(_ANSWERS.dump_json(sent) + b"\n")
+            answers.write(_ANSWERS.dump_json(sent, exclude_unset=True) + b"\n")
             answers.flush()
         except BrokenPipeError:
             return

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
-from promptlift.service.insights.judge import FailingStep, Steps
+from promptlift.schema.insights import FailedStep
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import (
     RESULT,
@@ -77,15 +77,15 @@ class _Sign:
     phrase: str = ""
 
 
-def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
+def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> tuple[list[str], FailedStep | None]:
     """Find the steps of a conversation, and the failed step unless its task was completed."""
     if not turns:
-        return Steps(())
+        return [], None
     tools = _tools(turns)
     steps = _steps(turns, tools)
-    reached = tuple(dict.fromkeys(steps))
+    reached = list(dict.fromkeys(steps))
     if completed:
-        return Steps(reached)
+        return reached, None
     signs = sorted((*_tool_signs(turns, tools), *_signs(turns)), key=lambda sign: sign.place)
     open_signs = [sign for sign in signs if not sign.mended]
     first = (
@@ -93,7 +93,9 @@ def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
     )
     turn = turns[first.place]
     quote = _quote(turn, first.phrase)
-    return Steps(reached, FailingStep(steps[first.place], first.kind, turn.number, turn.speaker, quote))
+    return reached, FailedStep(
+        step=steps[first.place], kind=first.kind, turn=turn.number, role=turn.speaker, quote=quote
+    )
 
 
 def _quote(turn: JudgedTurn, phrase: str) -> str:
