@@ -9,11 +9,6 @@ from promptlift import errors
 from support.optimizing import ended, make_tiny, start
 
 
-@pytest.fixture
-def prompt_id(wire):
-    return wire.add_prompt()
-
-
 def test_a_variant_of_another_optimization_is_refused(won, connect):
     wire = won.wire
     make_tiny(wire)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agreement.covered import both, both_schemes, covers, same
+from agreement.covered import both, covers, same
+from promptlift.schema.naming import SCHEMES
 from support.service_process import wait_until
 from support.topical import topical
 
-pytestmark = [both_schemes, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def topics_of(wire, ids):
@@ -18,7 +21,7 @@ def topics_of(wire, ids):
 @covers(*both("GET", "/{id}/topics"), *both("PATCH", "/{id}/topics"))
 def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, client):
     prompt_id = wire.add_prompt()
-    path = f"/{wire.scheme.segment}/{prompt_id}/topics"
+    path = f"/prompts/{prompt_id}/topics"
     assert wire.ask("GET", path).status == 404
     table = topical("English", 80)
     truth = dict(
@@ -61,7 +64,12 @@ def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, cl
     becomes({one: None if name == "Refunds" else name for one, name in renamed.items()})
     change(refunds, excluded=False, pinned=True)
     becomes(renamed)
-    change(refunds, name=None, pinned=False)
+    # Under its other name it is the same.
+    agents = replace(wire, scheme=SCHEMES["agent"])
+    assert same(client.prompts.topics(prompt_id), agents.get(f"/agents/{prompt_id}/topics"))
+    agents.ask(
+        "PATCH", f"/agents/{prompt_id}/topics", {"topic": refunds["id"], "name": None, "pinned": False}
+    )
     becomes(before)
     assert client.prompts.topics(prompt_id).topics == first.topics
     assert change({"id": 999}, pinned=True).status == 404

@@ -17,17 +17,6 @@ GRAMMAR = {"my", "the", "of", "and", "its", "any", "for", "has", "mein", "dem", 
 SAFE = "<script>alert(1)</script>"
 
 
-def made_up(n: int, rng: np.random.Generator, words: int = 400) -> list[list[tuple[str, str]]]:
-    """Conversations of words drawn at random, which have no topics."""
-    return [
-        [("user", " ".join(f"w{letters(one)}" for one in rng.integers(words, size=25)))] for _ in range(n)
-    ]
-
-
-def letters(number: int) -> str:
-    return "".join(chr(97 + int(digit)) for digit in str(number))
-
-
 @pytest.mark.parametrize("language", list(TEMPLATES))
 def test_topics_are_found_and_named_in_any_language(language):
     table = topical(language, 60)

@@ -1,4 +1,4 @@
-"""What ``promptlift report`` does: names become prompts, options become those of ``report.write``."""
+"""Options of ``promptlift report`` that cannot be used."""
 
 from __future__ import annotations
 
@@ -7,29 +7,6 @@ import pytest
 from promptlift.cli.reporting import report
 from promptlift.errors import ConfigError
 from support.sentences import REPORT
-from support.service_process import wait_until
-
-
-@pytest.fixture
-def base_url(service, monkeypatch):
-    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
-    return service.base_url
-
-
-@pytest.fixture
-def names(lift):
-    made = []
-    for number in range(2):
-        name = f"Shell {number} of {id(lift)}"
-        prompt = lift.client.prompts.create(name=name, content="Help.", llm_model="gpt-4o-mini")
-        talks = [f"User: Where is my Wobblefish {n}?\nAssistant: Here.\nUser: Thanks" for n in range(6)]
-        lift.log([{"content": talk} for talk in talks], prompt_id=prompt.id)
-        wait_until(
-            lambda one=prompt.id: lift.conversations(prompt_id=one, insights=True)["has_insights"].all(),
-            what="all conversations have insights",
-        )
-        made.append(name)
-    return made
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,20 @@ import json
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import closing
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
 
+from promptlift.service.store.database import Database
 from support.answering_model import AnsweringModel, serving
 from support.plain_client import PlainClient
 from support.service_process import wait_until
 from support.stub_endpoint import Say
 from support.tls_receiver import make_certificate, receiving
 from support.website import a_website
+from support.wire import open_account
 
 pytestmark = pytest.mark.slow
 
@@ -30,23 +33,22 @@ def hanging(tmp_path):
         yield receiver, certificate.trusted
 
 
-@pytest.fixture(params=["website", "model"])
-def silent(request):
-    """A website that answers nothing, or a model that does not when it is asked what a website says.
+@pytest.fixture
+def websites():
+    """A website that answers nothing, and one about which the model is asked."""
+    with a_website() as silent, a_website() as read:
+        silent.pages["/robots.txt"] = silent.hang
+        yield silent, read
 
-    Gives the URL of the website, the environment of the service, and whether the silent one was asked.
-    """
-    with ExitStack() as ends:
-        website = ends.enter_context(a_website())
-        if request.param == "website":
-            website.pages["/robots.txt"] = website.hang
-            yield website.url, {}, lambda: bool(website.asked)
-        else:
-            ending = threading.Event()
-            model = AnsweringModel(fault=lambda _asked: Say({}, hang=ending))
-            env = ends.enter_context(serving(model))
-            ends.callback(ending.set)
-            yield website.url, env, lambda: model.asked["context"] > 0
+
+@pytest.fixture
+def model():
+    """A model that does not answer when it is asked what a website says, and the environment of its service."""
+    ending = threading.Event()
+    model = AnsweringModel(fault=lambda _asked: Say({}, hang=ending))
+    with serving(model) as env:
+        yield model, env
+        ending.set()
 
 
 def begin_upload(service):
@@ -61,24 +63,34 @@ def begin_upload(service):
 
 
 def test_requests_that_are_under_way_at_the_stop_are_answered_as_the_api_answers(
-    start_service, hanging, silent
+    start_service, hanging, websites, model
 ):
     receiver, env = hanging
-    url, model, is_asked = silent
-    service = start_service(env={**env, **model, "PROMPTLIFT_SECRET_KEY": "s" * 40})
+    silent, _ = websites
+    service = start_service(env={**env, **model[1], "PROMPTLIFT_SECRET_KEY": "s" * 40})
     client = PlainClient(service)
     webhook = client.send_until_answered(
         "POST", "/webhooks", {"url": receiver.url, "events": ["prompt.updated"]}
     )
     before = client.send("GET", "/settings")
-    with ThreadPoolExecutor(2) as threads, begin_upload(service) as upload:
-        website = threads.submit(client.send, "POST", "/settings/sync-context", {"url": url})
+    # A website is read for each account once at a time.
+    with closing(Database(f"sqlite:///{service.data / 'promptlift.db'}")) as database:
+        another = PlainClient(replace(service, key=open_account(service.base_url, database).key))
+    with ThreadPoolExecutor(3) as threads, begin_upload(service) as upload:
+        visited = [
+            threads.submit(one.send, "POST", "/settings/sync-context", {"url": website.url})
+            for one, website in zip((client, another), websites, strict=True)
+        ]
         tested = threads.submit(client.send, "POST", f"/webhooks/{webhook['id']}/test")
-        wait_until(lambda: is_asked() and receiver.received, what="both requests are under way")
+        wait_until(
+            lambda: silent.asked and model[0].asked["context"] and receiver.received,
+            what="all requests are under way",
+        )
         assert service.stop() == 0
-        status, answer = website.result()
-        assert (status, answer["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
-        assert "send it again" in answer["error"]["message"]
+        for one in visited:
+            status, answer = one.result()
+            assert (status, answer["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+            assert "send it again" in answer["error"]["message"]
         # Its attempt may have had its time.
         status, answer = tested.result()
         assert status == 503 or (status, answer["success"]) == (200, False)

@@ -26,7 +26,7 @@ def main(library: str, folder: Path) -> None:
 
 
 def with_mlflow(folder: Path) -> None:
-    """Two turns of one session, a tool that fails, and MLflow's own table of traces."""
+    """Two turns of one session, and a tool that fails."""
     os.environ["MLFLOW_TRACKING_URI"] = (folder / "mlruns").as_uri()
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
     import mlflow
@@ -67,8 +67,6 @@ def with_mlflow(folder: Path) -> None:
     mlflow.flush_trace_async_logging()
     lines = [mlflow.get_trace(one).to_json() for one in ids]
     (folder / "written.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    table = mlflow.search_traces(return_type="pandas")
-    table.to_json(folder / "written-table.jsonl", orient="records", lines=True, default_handler=str)
 
 
 def _fail() -> None:
@@ -76,7 +74,7 @@ def _fail() -> None:
 
 
 def with_inspect(folder: Path) -> None:
-    """An evaluation of two samples with a tool, as JSON and in Inspect's packed form."""
+    """An evaluation of two samples with a tool, in Inspect's packed form."""
     os.environ["INSPECT_LOG_DIR"] = str(folder)
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
@@ -102,17 +100,16 @@ def with_inspect(folder: Path) -> None:
     called = ModelOutput.for_tool_call("mockllm/model", "find", {"q": 1})
     answered = ModelOutput.from_content("mockllm/model", ANSWER)
     called.usage = answered.usage = usage
-    for form in ("json", "eval"):
-        # Braces of a template of Inspect are doubled, so that the model gets the text as it stands here.
-        system = system_message(SYSTEM.replace("{", "{{").replace("}", "}}"))
-        samples = [
-            Sample(input=QUESTION, target="tomorrow", metadata={"channel": "web"}, id=f"s{number}")
-            for number in (1, 2)
-        ]
-        task = Task(dataset=samples, solver=[system, use_tools(find()), generate()], scorer=includes())
-        model = get_model("mockllm/model", custom_outputs=[called, answered] * 2)
-        (log,) = evaluate(task, model=model, log_format=form, display="none", max_samples=1)
-        Path(log.location).rename(folder / f"written.{form}")
+    # Braces of a template of Inspect are doubled, so that the model gets the text as it stands here.
+    system = system_message(SYSTEM.replace("{", "{{").replace("}", "}}"))
+    samples = [
+        Sample(input=QUESTION, target="tomorrow", metadata={"channel": "web"}, id=f"s{number}")
+        for number in (1, 2)
+    ]
+    task = Task(dataset=samples, solver=[system, use_tools(find()), generate()], scorer=includes())
+    model = get_model("mockllm/model", custom_outputs=[called, answered] * 2)
+    (log,) = evaluate(task, model=model, display="none", max_samples=1)
+    Path(log.location).rename(folder / "written.eval")
 
 
 def with_phoenix(folder: Path) -> None:

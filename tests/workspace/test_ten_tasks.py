@@ -390,8 +390,8 @@ def report_of_agents(found, names):
     assert 4 <= len(reader.pages) <= 8
 
 
+# Whose answers are the logs'; what is written and applied is the same on any logs.
 OF_AGENTS = {
-    **CHECKS,
     "1. What is there, and how does it do?": glance_of_agents,
     "… as a table, with intervals": rates_of_agents,
     "2. Where is it going?": weeks_of_agents,

@@ -11,18 +11,6 @@ from support.deployed import World
 LEASES = optimizations.LEASES
 
 
-@pytest.fixture
-def world(database) -> World:
-    return World(database)
-
-
-@pytest.fixture
-def ids(world) -> list[str]:
-    """Three rows to work on, the oldest first, among others that nobody works on."""
-    world.optimization()  # completed, deployed by hand only
-    return [world.optimization(status="running", winner=None) for _ in range(3)]
-
-
 @pytest.mark.slow
 def test_two_workers_never_claim_the_same_row_on_postgresql(request):
     with migrated("postgresql", request) as database:
