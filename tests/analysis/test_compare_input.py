@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_rel
 
 from promptlift import analysis
 from promptlift.errors import FrameError
@@ -46,7 +45,8 @@ def test_conversations_in_progress_count_neither_way():
 def test_repeats_are_refused_and_the_message_says_what_to_do():
     table = pd.concat([pairs(10, 5, 3, 2), pairs(10, 5, 3, 2).iloc[:4]])
     with pytest.raises(
-        ValueError, match=r"4 of 20 items have more than one outcome in run 'b' \(up to 2\).*repeats='mean'"
+        ValueError,
+        match=r"4 of 20 items have more than one outcome in run 'b' \(up to 2\).*keep one trial of each",
     ):
         analysis.compare(table, by="run", pair="task", control="a")
 
@@ -57,28 +57,6 @@ def test_a_lost_trial_that_was_run_again_is_no_repeat():
     assert (
         only(analysis.compare(pd.concat([table, again]), by="run", pair="task", control="a"))["n_pairs"] == 20
     )
-
-
-def test_repeats_can_be_compared_by_the_means_of_items():
-    """Four trials of 30 items: 30 means a side, not 120 pairs."""
-    rng = np.random.default_rng(5)
-    rate = rng.random(30)
-    rows = [
-        (run, item, bool(rng.random() < min(1, rate[item] + more)))
-        for run, more in (("a", 0.0), ("b", 0.3))
-        for item in range(30)
-        for _ in range(4)
-    ]
-    table = pd.DataFrame(rows, columns=["run", "task", "task_completed"])
-    answer = analysis.compare(table, by="run", pair="task", control="a", repeats="mean")
-    row = only(answer)
-    means = table.groupby(["run", "task"])["task_completed"].mean().unstack("run")  # noqa: PD010
-    assert (row["n"], row["n_pairs"], row["test"]) == (30, 30, "Wilcoxon signed-rank")
-    assert row["difference"] == pytest.approx((means["b"] - means["a"]).mean())
-    ends = ttest_rel(means["b"], means["a"]).confidence_interval()
-    assert (row["difference_low"], row["difference_high"]) == pytest.approx((ends.low, ends.high))
-    assert row["verdict"] == "winner"
-    assert answer.attrs["promptlift"]["kind"] == "score"
 
 
 def test_a_pair_can_be_made_of_several_columns():
@@ -145,9 +123,6 @@ def test_swapping_variant_and_control_turns_the_verdict_round(counts):
         ({}, {"by": "run", "pair": "run"}, "must be different columns"),
         ({}, {"by": "run", "pair": []}, "pair must be"),
         ({}, {"by": "run", "level": 95}, "level"),
-        ({}, {"by": "run", "confidence_mode": "sure"}, "low, moderate or high"),
-        ({}, {"by": "run", "repeats": "first"}, "'refuse' or 'mean'"),
-        ({}, {"by": "run", "repeats": "mean"}, "needs pair"),
         ({}, {"by": "run", "kind": "number"}, "kind must be"),
         ({"run": "a"}, {"by": "run"}, "only one value, 'a'"),
         ({"task_completed": "yes"}, {"by": "run"}, "not true and false. Convert it to 'boolean'"),

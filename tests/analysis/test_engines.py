@@ -69,6 +69,12 @@ def _labels(t):
     return labels
 
 
+def _items(t):
+    """Return conversations of which the first with one prompt is about the same as the first with another."""
+    kept = t.source.drop(columns=list(LISTS))
+    return t.put(kept.assign(item=kept.groupby("prompt_id").cumcount()))
+
+
 def _by_score(t, **options):
     return analysis.sentiment_distribution(
         t.put(t.source.drop(columns=list(LISTS)).assign(analyser="lexicon")), **options
@@ -84,7 +90,7 @@ RUNS = {
         lambda t: analysis.compare(t.conversations, by="metadata.channel", outcome="sentiment_score"),
         lambda t: analysis.compare(t.conversations, by="prompt_id", outcome="sentiment"),
         lambda t: analysis.compare(t.conversations, by="prompt_id", outcome="metadata.channel"),
-        lambda t: analysis.compare(t.conversations, by="prompt_id", pair="tokens", repeats="mean"),
+        lambda t: analysis.compare(_items(t), by="prompt_id", pair="item"),
     ],
     "completion": [
         lambda t: analysis.completion(t.conversations),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["completion", "score", "label"]
-Repeats = Literal["refuse", "mean"]
 
 # Names of a control, the first found counts.
 CONTROL_NAMES = ("control", "original", "baseline")
@@ -246,9 +245,7 @@ def _labels(column: pd.Series[Any], name: str) -> tuple[NDArray[np.float64], tup
     return places[codes], labels
 
 
-def items_of(
-    arms: Arms, place: int, *, repeats: Repeats, by: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def items_of(arms: Arms, place: int, *, by: str | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the outcome of each item in one variant, and which items it has at all.
 
     Parameters
@@ -257,15 +254,13 @@ def items_of(
         The table.
     place
         Of the variant.
-    repeats
-        ``mean`` averages several outcomes of one item; ``refuse`` raises.
     by
         Column of the variants, for the message.
 
     Raises
     ------
     ValueError
-        When an item has several outcomes and ``repeats`` is ``refuse``.
+        When an item has several outcomes.
     """
     item = arms.item if arms.item is not None else np.full(len(arms.group), -1)
     mine = (arms.group == place) & (item >= 0)
@@ -273,13 +268,13 @@ def items_of(
     there[item[mine]] = True
     known = mine & ~np.isnan(arms.value)
     counts = np.bincount(item[known], minlength=arms.n_items)
-    if repeats == "refuse" and (counts > 1).any():
+    if (counts > 1).any():
         often = int((counts > 1).sum())
         raise ValueError(
             f"{often} of {int(there.sum())} items have more than one outcome in {by} {arms.names.iloc[place]!r} "
             f"(up to {int(counts.max())}). Repeats of one item are not independent pairs. Name all columns that "
-            "make an item, such as pair=['persona', 'scenario'], keep one trial of each, or compare the means of "
-            "the items with repeats='mean'."
+            "make an item, such as pair=['persona', 'scenario'], or keep one trial of each."
         )
-    sums = np.bincount(item[known], weights=arms.value[known], minlength=arms.n_items)
-    return np.divide(sums, counts, out=np.full(arms.n_items, np.nan), where=counts > 0), there
+    outcomes = np.full(arms.n_items, np.nan)
+    outcomes[item[known]] = arms.value[known]
+    return outcomes, there

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.arms import Arms, Kind, Repeats, items_of, read_arms
+from promptlift.analysis.arms import Arms, Kind, items_of, read_arms
 from promptlift.analysis.comparison_rows import (
     COLUMNS,
+    CONFIDENCE_NEEDED,
     Rule,
     Sample,
     decide,
@@ -36,15 +37,13 @@ from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_c
 from promptlift.analysis.sentences import comparison_sentence, score_rule
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.schema.basis import may_tell
-from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
+from promptlift.stats.evidence import MIXTURE
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from promptlift.stats.evidence import ConfidenceMode
 
 _INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
 _NULLABLE = ("n_pairs", "n11", "n10", "n01", "n00", "n_better", "n_worse", "n_unmatched")
@@ -65,8 +64,6 @@ def compare(
     outcome: str = "task_completed",
     control: Any = None,
     level: float = 0.95,
-    confidence_mode: ConfidenceMode = "moderate",
-    repeats: Repeats = "refuse",
     kind: Kind | None = None,
     labels: Any = None,
     rectifier: Rectifier = "own",
@@ -74,7 +71,7 @@ def compare(
     """Compare variants with a control and decide for each: winner, worse, or no winner.
 
     With ``pair``, only items with an outcome in both groups count, for the rates too; without it rows must be independent.
-    In pairs of **true and false**, a ``winner`` has a confidence of 0.80 / 0.90 / 0.95 (mode low / moderate / high) and
+    In pairs of **true and false**, a ``winner`` has a confidence of at least 0.90 and
     an exact McNemar p, adjusted by Holm over the variants, below ``1 - level``; ``worse`` is the same in the opposite
     direction. Without pairs the score test decides alone, whose interval is shown, and groups of fewer than 10 get no verdict.
     **Numbers** are decided by Wilcoxon's signed ranks in pairs
@@ -100,10 +97,6 @@ def compare(
         The variant to compare with; by default one called control, original or baseline, else the largest.
     level
         Coverage of the intervals; ``1 - level`` bounds the chance of any false verdict by p-values.
-    confidence_mode
-        ``low``, ``moderate`` or ``high``: the threshold of the confidence of pairs.
-    repeats
-        Several outcomes of one item: ``refuse`` raises; ``mean`` compares the items' means, or completion rates, as numbers.
     kind
         ``completion``, ``score`` or ``label`` where the column is ambiguous; 0 and 1 are true and false by default.
     labels
@@ -139,14 +132,14 @@ def compare(
     ValueError
         When an argument or a column cannot be used, or items repeat; the message says what to do.
     """
-    _check_arguments(confidence_mode, repeats, pair, rectifier)
+    _check_rectifier(rectifier, pair)
     level = check_level(level)
     data, outcome = read_outcome(data, outcome)
     data, by = one_group_column(data, by)
     data, labels = as_labelled(data, labels, outcome)
     arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
-    table = _kind_of_rows(arms, outcome, pair, repeats, labelled=labels is not None)
-    result, rule = _verdicts(arms, table, level=level, mode=confidence_mode, repeats=repeats, by=by)
+    table = _kind_of_rows(arms, outcome, pair, labelled=labels is not None)
+    result, rule = _verdicts(arms, table, level=level, by=by)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
     if labels is not None:
         rows = judged_rows(data[data[by].notna()], labels, outcome)
@@ -174,42 +167,33 @@ def compare(
     return _in_words(made, shown, judged)
 
 
-def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
+def _check_rectifier(rectifier: str, pair: Any) -> None:
     if rectifier not in ("own", "pooled"):
         raise ValueError(f"rectifier must be 'own' or 'pooled', not {rectifier!r}.")
     if rectifier == "pooled" and pair is not None:
         raise ValueError(
             "rectifier='pooled' compares independent groups. Leave pair out, or use rectifier='own'."
         )
-    if confidence_mode not in CONFIDENCE_THRESHOLDS:
-        raise ValueError(f"confidence_mode must be low, moderate or high, not {confidence_mode!r}.")
-    if repeats not in ("refuse", "mean"):
-        raise ValueError(f"repeats must be 'refuse' or 'mean', not {repeats!r}.")
-    if repeats == "mean" and pair is None:
-        raise ValueError("repeats='mean' needs pair, the column of the item that a row is about.")
 
 
-def _kind_of_rows(arms: Arms, outcome: str, pair: Any, repeats: Repeats, *, labelled: bool) -> Kind:
-    """Return what the rows of the result compare: the means of repeated items are scores."""
+def _kind_of_rows(arms: Arms, outcome: str, pair: Any, *, labelled: bool) -> Kind:
+    """Return what the rows of the result compare, if it can be compared so."""
     if arms.kind == "label" and pair is not None:
         raise ValueError(
             f"Labels such as those of {outcome} cannot be compared in pairs. Leave pair out, or compare a number, "
             "such as sentiment_score."
         )
-    kind: Kind = "score" if repeats == "mean" else arms.kind
-    if labelled and kind != "completion":
+    if labelled and arms.kind != "completion":
         raise ValueError(
-            f"labels correct rates of true and false, and {outcome} is compared as {kind}. Leave them out."
+            f"labels correct rates of true and false, and {outcome} is compared as {arms.kind}. Leave them out."
         )
-    return kind
+    return arms.kind
 
 
-def _verdicts(
-    arms: Arms, table: Kind, *, level: float, mode: ConfidenceMode, repeats: Repeats, by: str | None
-) -> tuple[pd.DataFrame, Rule]:
+def _verdicts(arms: Arms, table: Kind, *, level: float, by: str | None) -> tuple[pd.DataFrame, Rule]:
     """Return a row for each variant, and the rule by which it was decided."""
-    samples = _samples(arms, repeats, by)
-    rule = Rule(level, mode, sum(sample.comparable for sample in samples))
+    samples = _samples(arms, by)
+    rule = Rule(level, sum(sample.comparable for sample in samples))
     rows = [_row(arms, sample, rule, table) for sample in samples]
     decide(rows, rule, labels=table == "label")
     return _table(arms, rows, table), rule
@@ -246,8 +230,7 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "unit": "score" if table == "score" else "points",
         "level": rule.level,
         "n_tests": rule.n_tests,
-        "confidence_mode": rule.confidence_mode,
-        "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        "confidence_needed": CONFIDENCE_NEEDED,
         # Nobody fixed a theta before these data were seen.
         "confidence_method": MIXTURE if paired and table == "completion" else None,
         "labels": arms.labels,
@@ -257,7 +240,7 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
     }
 
 
-def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
+def _samples(arms: Arms, by: str | None) -> list[Sample]:
     if arms.control is None:
         return []
     if arms.item is None:
@@ -267,10 +250,10 @@ def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
             Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
             for values, missing in (known[place] for place in arms.others)
         ]
-    control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
+    control, control_there = items_of(arms, arms.control, by=by)
     samples = []
     for place in arms.others:
-        variant, there = items_of(arms, place, repeats=repeats, by=by)
+        variant, there = items_of(arms, place, by=by)
         both = there & control_there
         lost, lost_control = np.isnan(variant) & both, np.isnan(control) & both
         pairs = both & ~lost & ~lost_control
@@ -332,8 +315,7 @@ def _rule_in_words(rule: Rule, table: Kind, *, paired: bool) -> str:
     adjusted = "p" if rule.n_tests < 2 else f"p, adjusted for {rule.n_tests} variants,"
     below = f"{adjusted} below {rule.alpha:.3g}"
     if table == "completion":
-        needed = CONFIDENCE_THRESHOLDS[rule.confidence_mode]
-        return f"Winner or worse: confidence {needed:.2f} or more, and {below}."
+        return f"Winner or worse: confidence {CONFIDENCE_NEEDED:.2f} or more, and {below}."
     if table == "label":
         return f"Different: {below}. Sentiments win or lose only when their order is shifted, too."
     return f"{'Winner or worse' if paired else 'Higher or lower'}: {below}."

@@ -11,7 +11,7 @@ import numpy as np
 from promptlift.analysis.sentences import TOO_FEW
 from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
 from promptlift.stats.differences import FEWEST, score_interval, sign_test_p
-from promptlift.stats.evidence import confidence, e_threshold
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, confidence, e_threshold
 from promptlift.stats.intervals import mean_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_mean, findable_points_paired, findable_points_unpaired
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from promptlift.stats.evidence import ConfidenceMode
 
 Verdict = Literal["winner", "worse", "different", "no winner"]
 
@@ -57,6 +55,9 @@ _OF_TESTS = (
     "confidence_worse", "verdict",
 )  # fmt: skip
 _DROPPED_SHARE = 0.10
+CONFIDENCE_NEEDED = CONFIDENCE_THRESHOLDS["moderate"]
+# What the e-value of pairs must reach.
+_E_THRESHOLD = e_threshold("moderate")
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,11 @@ class Rule:
     ----------
     level
         ``1 - level`` bounds the p-values together, and is the coverage of the intervals.
-    confidence_mode
-        Threshold of the confidence of pairs.
     n_tests
         Variants that can be compared with the control.
     """
 
     level: float
-    confidence_mode: ConfidenceMode
     n_tests: int
 
     @property
@@ -120,11 +118,6 @@ class Rule:
     def strictest(self) -> float:
         """What the smallest of the p-values must stay below."""
         return self.alpha / max(self.n_tests, 1)
-
-    @property
-    def e_threshold(self) -> float:
-        """What the e-value of pairs must reach."""
-        return e_threshold(self.confidence_mode)
 
 
 def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
@@ -154,10 +147,10 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
         "test": "McNemar exact",
         "p": result.p,
         "smallest_findable_points": findable_points_paired(
-            n, discordance=(n10 + n01 + 1) / (n + 3), e_threshold=rule.e_threshold, alpha=rule.strictest
+            n, discordance=(n10 + n01 + 1) / (n + 3), e_threshold=_E_THRESHOLD, alpha=rule.strictest
         ),
         "direction": n10 - n01,
-        "decided": max(pairs.e_value, worse) >= rule.e_threshold,
+        "decided": max(pairs.e_value, worse) >= _E_THRESHOLD,
         **_losses(sample, n + sample.n_dropped),
     }
 

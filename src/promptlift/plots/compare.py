@@ -44,8 +44,6 @@ def compare(
     control: Any = None,
     level: float = 0.95,
     labels: Any = None,
-    confidence_mode: Any = "moderate",
-    repeats: Any = "refuse",
     kind: Any = None,
     title: str | None = None,
     ax: Axes | None = None,
@@ -65,7 +63,7 @@ def compare(
     data
         Any table, as for ``analysis.compare``, or its result (which then sets these arguments); or an experiment, which takes none of
         them.
-    by, pair, outcome, control, level, confidence_mode, repeats, kind
+    by, pair, outcome, control, level, kind
         As for ``analysis.compare``.
     labels
         Labels of people, as for ``analysis.compare``: what the judge says is hollow then, and what labels make of it filled.
@@ -92,8 +90,7 @@ def compare(
     if isinstance(experiment, LiveExperiment):
         return draw_experiment(ax, experiment, title=title, **style)
     options = {"pair": pair, "outcome": outcome, "control": control, "level": level, "labels": labels}
-    options |= {"confidence_mode": confidence_mode, "repeats": repeats, "kind": kind}
-    table = theme.result_of(data, "compare", by=by, **options)
+    table = theme.result_of(data, "compare", by=by, kind=kind, **options)
     ax = theme.new_axes(ax, 1.4 + 0.55 * max(2, min(len(table), _MAX)))
     theme.finish(ax, table, _draw(ax, table, **style), title=title)
     return lead_to_conversations(ax, table, data)
