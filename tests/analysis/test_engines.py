@@ -136,7 +136,7 @@ RUNS = {
     ],
     "segments": [
         lambda t: analysis.segments(t.conversations, **t.mentions("topics")),
-        lambda t: analysis.segments(t.conversations, bins=3, tz="Asia/Kolkata", by=["hour", "cost", "metadata.channel"]),
+        lambda t: analysis.segments(t.conversations, tz="Asia/Kolkata", by=["hour", "cost", "metadata.channel"]),
         lambda t: analysis.segments(t.conversations, by=["llm_model"], pairs=[("metadata.channel", "n_turns")]),
         lambda t: analysis.segments(t.conversations, outcome="metadata.beta", **t.mentions("topics")),
     ],

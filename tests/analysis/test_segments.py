@@ -221,9 +221,9 @@ def test_pairs_of_columns_on_request():
 
 
 def test_hostile_values_are_one_line():
-    texts = [text for text in PAYLOADS for _ in range(2)]
+    texts = [text for text in PAYLOADS for _ in range(20)]
     table = conversations(len(texts), channel=pd.Series(texts, dtype=object))
-    result = analysis.segments(table, smallest=2)
+    result = analysis.segments(table)
     assert len(result) > 0.8 * len(PAYLOADS)
     assert result["segment"].is_unique
     for text in [*result["segment"], *result.attrs["promptlift"]["sentences"]]:
@@ -253,7 +253,5 @@ def test_what_the_analyser_finds_with_the_outcome_is_no_segment():
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(FrameError, match=r"metadata\.shop"):
         analysis.segments(conversations(), by="metadata.shop")
-    with pytest.raises(ValueError, match="smallest"):
-        analysis.segments(conversations(), smallest=0)
     with pytest.raises(ValueError, match="is the outcome"):
         analysis.segments(conversations(), by="task_completed")

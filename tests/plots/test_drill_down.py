@@ -22,7 +22,7 @@ CASES = {
     "completion_trend": ({"by": "prompt_id", "freq": "W", "tz": "Europe/Berlin"}, {"freq": "D"}),
     "sentiment_trend": ({"by": "prompt_id"}, {"freq": "W"}),
     "sentiment_distribution": ({"by": "prompt_id"},),
-    "segments": ({"by": ["llm_model", "hour"], "smallest": 5},),
+    "segments": ({"by": ["llm_model", "hour"]},),
     "compare": ({"by": "prompt_id"}, {"by": "llm_model", "outcome": "sentiment_score"}),
 }  # fmt: skip
 

@@ -52,8 +52,8 @@ def test_a_dashed_line_is_drawn_where_the_version_or_the_model_changes(table, ma
 
 
 def test_a_comparison_of_verdicts_names_the_judge():
-    table = pd.concat([verdicts([1] * 10), verdicts([2] * 10)], ignore_index=True)
+    table = pd.concat([verdicts([1] * 20), verdicts([2] * 20)], ignore_index=True)
     table["prompt"] = ["a", "b"] * (len(table) // 2)
-    for ax in (plots.compare(table, by="prompt"), plots.segments(table, by="prompt", smallest=2)):
+    for ax in (plots.compare(table, by="prompt"), plots.segments(table, by="prompt")):
         assert "refund" in ax.get_xlabel()
         assert "versions 1 and 2. Their verdicts are mixed here" in said(ax)

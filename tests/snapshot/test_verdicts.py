@@ -90,7 +90,7 @@ def test_an_engine_counts_the_verdicts_of_a_snapshot(judged, tmp_path, engine):
     pd.testing.assert_frame_equal(
         result, analysis.completion(lift.judges.verdicts("refund", version=1), by="prompt"), check_dtype=False
     )
-    found = analysis.segments(scanned, smallest=5)
+    found = analysis.segments(scanned)
     assert set(found["column"]) <= {"prompt", "hour"}
     assert found.attrs["promptlift"]["judge"] == "refund"
     empty = scan(str(tmp_path), [], "verdicts", engine=engine)

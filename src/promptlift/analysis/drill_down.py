@@ -293,17 +293,15 @@ def _segments(asked: _Asked) -> NDArray[np.bool_]:
     column = _known_value(asked.mark["column"], asked.table["column"].unique(), "column")
     of_column = asked.table.loc[asked.table["column"] == column, "segment"]
     label = _known_value(asked.mark["segment"], of_column, f"segment of {column}")
-    options, present = asked.facts["options"], names_of(asked.frame)
+    present = names_of(asked.frame)
     # Reads names of offsets too, such as UTC+02:00.
-    zone: Any = pd.DatetimeIndex([], tz=options["tz"]).tz
+    zone: Any = pd.DatetimeIndex([], tz=asked.facts["tz"]).tz
     pair = column.split(PAIR_SEPARATOR) if PAIR_SEPARATOR in column and column not in present else []
     splits = splits_of(
         asked.frame,
         outcome=asked.facts["outcome"],
         by=[] if pair else [column],
         pairs=[(pair[0], pair[1])] if pair else False,
-        smallest=options["smallest"],
-        bins=options["bins"],
         zone=zone,
         topics=asked.mentions,
     ).splits

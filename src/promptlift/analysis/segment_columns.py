@@ -26,6 +26,10 @@ NOT_GIVEN: Final = "not given"
 PAIR_SEPARATOR: Final = " × "
 HOLDS_LISTS: Final = "it holds lists or other values that cannot name a segment"
 _LABEL_WIDTH: Final = 120
+BINS: Final = 4
+"""Quantile bins of a column of numbers, and parts of the day."""
+# Fewest conversations of a segment, and of its rest, for each side of a comparison.
+_SMALLEST: Final = 20
 # What the smallest and the largest values of a column are called, where they are not just low and high.
 _ENDS: Final = {
     **dict.fromkeys(("n_turns", "duration_s"), ("shortest", "longest")),
@@ -93,8 +97,8 @@ class Split:
     by_task: NDArray[np.int64] | None = None
 
 
-def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
-    """Split the rows by a column; values with fewer than ``smallest`` rows are merged into one segment.
+def split_of(rows: Rows, name: str) -> Split:
+    """Split the rows by a column: numbers into quantile bins; values with few rows are merged into one segment.
 
     Parameters
     ----------
@@ -102,10 +106,6 @@ def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
         The rows, with a column of texts, true and false, numbers, or (of topics) lists.
     name
         The column.
-    bins
-        Into how many quantile bins numbers are cut; fewer where values repeat.
-    smallest
-        Fewest rows of a segment.
     """
     column = rows.frame[name]
     missing = column.isna().to_numpy(dtype=bool)
@@ -114,33 +114,33 @@ def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
     if _holds_lists(column):
         if name not in _LISTS:
             return unused(name, HOLDS_LISTS)
-        return _split_of_lists(rows, column[~missing], ~missing, smallest)
+        return _split_of_lists(rows, column[~missing], ~missing)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return unused(name, "it holds times")
     kind = column.dtype
     if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        return replace(_merged(name, _bins(rows, column, missing, bins), smallest, rows), ordered=True)
-    return _merged(name, _values(rows, column, missing), smallest, rows)
+        return replace(_merged(name, _bins(rows, column, missing), rows), ordered=True)
+    return _merged(name, _values(rows, column, missing), rows)
 
 
-def hours(rows: Rows, *, zone: tzinfo, bins: int, smallest: int) -> Split:
+def hours(rows: Rows, *, zone: tzinfo) -> Split:
     """Split the rows by the hour of the day at which they began, on the clock of a zone."""
     began = np.full(len(rows.frame), NO_TIME) if rows.began is None else rows.began
     dated = began != NO_TIME
     if not dated.any():
         return unused(HOUR, "no conversation has a time")
     clock = pd.DatetimeIndex(began[dated].view("datetime64[us]"), tz="UTC").tz_convert(zone)
-    width = max(24 // bins, 1)
+    width = 24 // BINS
     place = np.full(len(began), -1)
     place[dated] = np.asarray(clock.hour) // width
     segments = [
-        _segment(f"{at * width:02d}:00 to {min((at + 1) * width, 24) - 1:02d}:59", place == at, rows)
-        for at in range(-(-24 // width))
+        _segment(f"{at * width:02d}:00 to {(at + 1) * width - 1:02d}:59", place == at, rows)
+        for at in range(BINS)
     ]
-    return _merged(HOUR, [one for one in segments if one.members.any()], smallest, rows)
+    return _merged(HOUR, [one for one in segments if one.members.any()], rows)
 
 
-def pair_of(first: Split, second: Split, rows: Rows, *, smallest: int) -> Split:
+def pair_of(first: Split, second: Split, rows: Rows) -> Split:
     """Split the rows by two columns at once: every value of the one with every value of the other."""
     name = f"{first.column}{PAIR_SEPARATOR}{second.column}"
     found = [
@@ -148,10 +148,10 @@ def pair_of(first: Split, second: Split, rows: Rows, *, smallest: int) -> Split:
         for one in first.segments
         for other in second.segments
     ]
-    return _merged(name, [one for one in found if one.members.any()], smallest, rows)
+    return _merged(name, [one for one in found if one.members.any()], rows)
 
 
-def split_of_topics(reader: Reader, name: str, *, smallest: int) -> Split:
+def split_of_topics(reader: Reader, name: str) -> Split:
     """Split the conversations of an engine by their topics in a long table."""
     found = reader.mentioned()
     none = np.zeros(0, bool)
@@ -159,14 +159,14 @@ def split_of_topics(reader: Reader, name: str, *, smallest: int) -> Split:
         Segment(one_line(title, _LABEL_WIDTH), none, counts)
         for title, counts in zip(found.titles, found.counts, strict=True)
     ]
-    small = [title for title, one in zip(found.titles, given, strict=True) if one.counts.sum() < smallest]
+    small = [title for title, one in zip(found.titles, given, strict=True) if one.counts.sum() < _SMALLEST]
 
     def together(label: str, merged: tuple[str, ...], _: Sequence[Segment]) -> Segment:
         return Segment(label, none, reader.mentioned(small).counts[0], merged)
 
     if not int(found.everyone.sum()):
         return unused(name, "no conversation has a value")
-    return replace(_merge(name, given, smallest, none, found.everyone, together), exclusive=False)
+    return replace(_merge(name, given, none, found.everyone, together), exclusive=False)
 
 
 def unused(name: str, why: str) -> Split:
@@ -184,7 +184,7 @@ def _holds_lists(column: pd.Series[Any]) -> bool:
     return any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in column.dropna())
 
 
-def _split_of_lists(rows: Rows, column: pd.Series[Any], known: NDArray[np.bool_], smallest: int) -> Split:
+def _split_of_lists(rows: Rows, column: pd.Series[Any], known: NDArray[np.bool_]) -> Split:
     name = str(column.name)
     found = find_mentions(column, name)
     place = np.flatnonzero(known)
@@ -193,7 +193,7 @@ def _split_of_lists(rows: Rows, column: pd.Series[Any], known: NDArray[np.bool_]
         members = np.zeros(len(known), bool)
         members[place[found.row[found.title == number]]] = True
         segments.append(_segment(one_line(title, _LABEL_WIDTH), members, rows))
-    return replace(_merged(name, segments, smallest, rows, known), exclusive=False)
+    return replace(_merged(name, segments, rows, known), exclusive=False)
 
 
 def _values(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_]) -> list[Segment]:
@@ -210,12 +210,15 @@ def _word(value: Any) -> Any:
     return ("no", "yes")[bool(value)] if isinstance(value, bool | np.bool_) else value
 
 
-def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_], bins: int) -> list[Segment]:
+def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_]) -> list[Segment]:
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     given = rows.edges.get(str(column.name))
-    edges, highest = (_edges(numbers, rows.weight, bins), numbers) if given is None else given
+    edges, highest = (_edges(numbers, rows.weight), numbers) if given is None else given
     place = np.where(missing, -1, np.searchsorted(edges, numbers, side="left"))
-    words = _ends_in_words(str(column.name), bins) if len(edges) + 1 == bins else {}
+    words: dict[int, str] = {}
+    if len(edges) + 1 == BINS:
+        first, last = _ENDS.get(str(column.name), ("lowest", "highest"))
+        words = {0: f"{first} quarter", BINS - 1: f"{last} quarter"}
     segments = []
     for at in range(len(edges) + 1):
         members = place == at
@@ -225,14 +228,14 @@ def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_], bins: 
     return [*segments, *([_segment(NOT_GIVEN, missing, rows)] if missing.any() else [])]
 
 
-def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins: int) -> NDArray[np.float64]:
+def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Return the borders between quantile bins: numbers that occur."""
     # Infinite numbers have a place in the order, but no quantile.
     finite = np.isfinite(numbers)
     values = numbers[finite]
     if not len(values):
         return np.zeros(0)
-    shares = np.arange(1, bins) / bins
+    shares = np.arange(1, BINS) / BINS
     if weight is None:
         return np.unique(np.quantile(values, shares, method="lower"))
     order = np.argsort(values)
@@ -241,20 +244,11 @@ def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins:
     return np.unique(values[order][np.searchsorted(after, ranks, side="right")])
 
 
-def _ends_in_words(column: str, bins: int) -> dict[int, str]:
-    """Return what the first and the last of some quantile bins are called."""
-    part = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}.get(bins)
-    lowest, highest = _ENDS.get(column, ("lowest", "highest"))
-    return {0: f"{lowest} {part}", bins - 1: f"{highest} {part}"} if part else {}
-
-
 def _range(low: float, high: float) -> str:
     return f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"
 
 
-def _merged(
-    name: str, given: list[Segment], smallest: int, rows: Rows, known: NDArray[np.bool_] | None = None
-) -> Split:
+def _merged(name: str, given: list[Segment], rows: Rows, known: NDArray[np.bool_] | None = None) -> Split:
     """Merge the segments that are too small, and say when nothing is left to compare."""
     if known is None:
         known = np.logical_or.reduce([np.zeros(len(rows.frame), bool), *(one.members for one in given)])
@@ -262,21 +256,20 @@ def _merged(
     def together(label: str, merged: tuple[str, ...], small: Sequence[Segment]) -> Segment:
         return _segment(label, np.logical_or.reduce([one.members for one in small]), rows, merged)
 
-    split = _merge(name, given, smallest, known, rows.count(known), together)
+    split = _merge(name, given, known, rows.count(known), together)
     return replace(split, by_task=rows.count_tasks(known))
 
 
 def _merge(
     name: str,
     given: list[Segment],
-    smallest: int,
     known: NDArray[np.bool_],
     totals: NDArray[np.int64],
     together: Callable[[str, tuple[str, ...], Sequence[Segment]], Segment],
 ) -> Split:
     if not given:
         return unused(name, "no conversation has a value")
-    nothing = Split(name, (), known, totals)
+    nothing, smallest = Split(name, (), known, totals), _SMALLEST * len(totals)
     sizes = [int(one.counts.sum()) for one in given]
     large = [one for one, size in zip(given, sizes, strict=True) if size >= smallest]
     small = [one for one, size in zip(given, sizes, strict=True) if size < smallest]

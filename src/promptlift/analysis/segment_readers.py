@@ -28,6 +28,7 @@ from promptlift.analysis.mentions import count_mentioned
 from promptlift.analysis.periods import grain
 from promptlift.analysis.reading import NO_TIME, started
 from promptlift.analysis.segment_columns import (
+    BINS,
     HOLDS_LISTS,
     HOUR,
     Split,
@@ -68,7 +69,6 @@ class Reader:
     table: Any
     outcome: str
     zone: tzinfo
-    options: dict[str, int]
     times: Sequence[str]
     side: tuple[str, Any] | None
     topics: Any
@@ -79,7 +79,7 @@ class Reader:
         """Split by a column."""
         if self._is_remote and not self._is_hour(name):
             if name == "topics" and self.topics is not None:
-                return split_of_topics(self, name, smallest=self.options["smallest"])
+                return split_of_topics(self, name)
             kind = self._kind(name)
             if name == "topics" and isinstance(kind, nw.List | nw.Array):
                 long = "topics=snapshot.scan('topics', engine=…)"
@@ -93,7 +93,7 @@ class Reader:
     def pair(self, first: Split, second: Split) -> Split:
         """Split by two columns together."""
         rows, (one, other) = self._together(first, second)
-        return pair_of(one, other, rows, smallest=self.options["smallest"])
+        return pair_of(one, other, rows)
 
     def rank_correlation(self, first: Split, second: Split) -> float:
         """Return the rank correlation of the bins of two columns of numbers."""
@@ -176,8 +176,8 @@ class Reader:
 
     def _split(self, rows: Rows, name: str) -> Split:
         if self._is_hour(name):
-            return hours(rows, zone=self.zone, **self.options)
-        return split_of(rows, name, **self.options)
+            return hours(rows, zone=self.zone)
+        return split_of(rows, name)
 
     def _together(self, *splits: Split) -> tuple[Rows, list[Split]]:
         """Read the columns of some splits together, and split these rows by each of them."""
@@ -253,12 +253,7 @@ class Reader:
         value = nw.col("_v")
         frame = self._opened.select(_v=finite_number(named(name))).filter(~value.is_null())
         n = int(count_by(frame, [])[ROWS].iloc[0])
-        ranks = (
-            np.unique(
-                np.floor((n - 1) * np.arange(1, self.options["bins"]) / self.options["bins"]).astype(np.int64)
-            )
-            + 1
-        )
+        ranks = np.unique(np.floor((n - 1) * np.arange(1, BINS) / BINS).astype(np.int64)) + 1
         placed = frame.with_columns(_at=value.rank("ordinal")).filter(nw.col("_at").is_in(ranks.tolist()))
         return np.unique(fetch(placed)["_v"].to_numpy(np.float64))
 

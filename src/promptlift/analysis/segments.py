@@ -17,7 +17,6 @@ from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import (
     agreement_of,
-    at_least,
     basis_of,
     blank,
     collect,
@@ -86,8 +85,6 @@ def segments(
     topics: Any = None,
     by: str | Sequence[str] | None = None,
     pairs: bool | Sequence[tuple[str, str]] = False,
-    smallest: int = 20,
-    bins: int = 4,
     tz: str | tzinfo = "UTC",
     labels: Any = None,
     level: float = 0.95,
@@ -96,8 +93,8 @@ def segments(
 
     Every segment is compared with the rest by the score test, adjusted by Holm over all of them, so that about
     5 % of tables without any true difference name a segment; a segment is only named if it and its rest have at least 10.
-    Numbers are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of
-    their column. Of redundant columns (numbers whose quartiles correlate, such as turns and tool calls, and values that select
+    Numbers and the hours of the day are cut into quarters. Values with fewer than 20 conversations are merged into one segment of
+    their column, and a segment and its rest have as many. Of redundant columns (numbers whose quartiles correlate, such as turns and tool calls, and values that select
     the same conversations) only the plainest is split. If the logs name a task that several conversations share (``task_id``,
     ``metadata.taskId``), these count together: models with the same tasks are compared in pairs, and ten runs of one task are
     not ten tasks. Nothing is named on the basis of a word list, nor of a model or learned judge without labels that prove it.
@@ -120,10 +117,6 @@ def segments(
     pairs
         Pairs of columns to split by as well, such as ``[("llm_model", "metadata.channel")]``; true for all pairs.
         More segments make each one harder to find.
-    smallest
-        Fewest conversations of a segment, and of its rest.
-    bins
-        Quantile bins of a column of numbers, and parts of the day.
     tz
         Zone whose clock says the hour.
     labels
@@ -155,20 +148,16 @@ def segments(
     J. N. K. Rao, A. J. Scott (1992), A simple method for the analysis of clustered binary data. Biometrics 48, 577-585 (tasks).
     """
     level, zone = check_level(level), check_zone(tz)
-    smallest, bins = at_least(smallest, 2, "smallest"), at_least(bins, 2, "bins")
     if labels is not None:
         topics = None if topics is None else collect(topics, names_of(topics))
     conversations, outcome = read_outcome(conversations, outcome)
     conversations, labels = as_labelled(conversations, labels, outcome)
-    sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
     task = task_of(conversations)
-    found = splits_of(
-        conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, task=task, **sizes
-    )
+    found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, task=task)
     table, n_tests = _verdicts(found, level)
     facts = _facts(found, outcome=outcome, level=level, n_tests=n_tests)
     facts["task"] = task
-    facts["options"] = {**sizes, "tz": zone_name(zone)}
+    facts["tz"] = zone_name(zone)
     facts |= judge_facts(conversations) if outcome == "task_completed" else {}
     if labels is not None:
         judged, _ = judged_outcomes(conversations, outcome)
@@ -226,8 +215,6 @@ def splits_of(
     outcome: str,
     by: str | Sequence[str] | None,
     pairs: bool | Sequence[tuple[str, str]],
-    smallest: int,
-    bins: int,
     zone: tzinfo,
     topics: Any = None,
     side: tuple[str, Any] | None = None,
@@ -238,7 +225,7 @@ def splits_of(
 
     Parameters
     ----------
-    conversations, outcome, by, pairs, smallest, bins, zone, topics
+    conversations, outcome, by, pairs, zone, topics
         As `segments` has them.
     side
         Of a pandas table, a column and one of its values: segments are counted apart for it and for the rest.
@@ -270,14 +257,13 @@ def splits_of(
     by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
-    options = {"bins": bins, "smallest": smallest}
     if not is_remote(conversations):
         sides = [side[0]] if side else []
         columns = dict.fromkeys(
             [*needed, *times, *sides, *([task] if task else []), *names, "status", "conversation_id"]
         )
         conversations = collect(conversations, [name for name in columns if name in present])
-    reader = Reader(conversations, outcome, zone, options, times, side, topics, present, task)
+    reader = Reader(conversations, outcome, zone, times, side, topics, present, task)
     splits = {name: reader.split(name) for name in names}
     if given is None:
         splits |= _without_twins([splits[name] for name in dict.fromkeys(single)], reader)

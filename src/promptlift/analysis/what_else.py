@@ -166,8 +166,7 @@ def _segments(two: _Two, zone: tzinfo) -> list[dict[str, Any]]:
         return []
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
     found = splits_of(
-        two.table, outcome=two.outcome, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
-        bins=4, zone=zone, side=(two.by, two.variant), without=(two.by, *MEASURES),
+        two.table, outcome=two.outcome, by=None, pairs=False, zone=zone, side=(two.by, two.variant), without=(two.by, *MEASURES),
     )  # fmt: skip
     rows = []
     for split in found.splits:

@@ -40,8 +40,6 @@ def segments(
     outcome: str = "task_completed",
     by: str | Sequence[str] | None = None,
     pairs: bool | Sequence[tuple[str, str]] = False,
-    smallest: int = 20,
-    bins: int = 4,
     tz: Any = "UTC",
     level: float = 0.95,
     labels: Any = None,
@@ -59,7 +57,7 @@ def segments(
     ----------
     data
         Any table, as for ``analysis.segments``, or its result (which then sets these arguments).
-    outcome, by, pairs, smallest, bins, tz, level
+    outcome, by, pairs, tz, level
         As for ``analysis.segments``.
     labels
         Labels of people, as for ``analysis.segments``: what the judge says is hollow then, and what labels make of it filled.
@@ -83,15 +81,7 @@ def segments(
         Raised by ``analysis.segments``, or when ``top`` cannot be used.
     """
     check_top(top)
-    options = {
-        "by": by,
-        "pairs": pairs,
-        "smallest": smallest,
-        "bins": bins,
-        "tz": tz,
-        "level": level,
-        "labels": labels,
-    }
+    options = {"by": by, "pairs": pairs, "tz": tz, "level": level, "labels": labels}
     table = theme.result_of(data, "segments", outcome=outcome, **options)
     shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
