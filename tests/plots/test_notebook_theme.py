@@ -54,11 +54,9 @@ def formatter(monkeypatch):
     return shell.display_formatter.formatters["text/html"]
 
 
-def test_one_line_turns_it_on_and_off_in_a_notebook(formatter, monkeypatch):
+def test_one_line_turns_it_on_in_a_notebook(formatter, monkeypatch):
     plots.follow_notebook_theme()
     assert formatter(Figure()).startswith('<div class="promptlift-figure">')
-    plots.follow_notebook_theme(follow=False)
-    assert formatter(Figure()) is None
     monkeypatch.setattr("IPython.get_ipython", lambda: None)
     with pytest.raises(RuntimeError, match="in a cell of JupyterLab"):
         plots.follow_notebook_theme()

@@ -1,4 +1,4 @@
-"""The overview page from rows, from a workspace, and from the service's aggregates."""
+"""The overview page from rows and from a workspace, and its preview from the service's aggregates."""
 
 from __future__ import annotations
 
@@ -50,10 +50,6 @@ class Workspace:
         return pd.DataFrame({"prompt_id": ["p"], "name": ["Support for $ACME$"]})
 
 
-def of_view(view):
-    return plots.prompt_overview(Workspace(view=view), "p", rows=False)
-
-
 def test_the_page_has_four_panels_with_the_numbers_of_the_analysis():
     table = conversations(600)
     workspace = Workspace(table)
@@ -76,21 +72,6 @@ def test_the_title_is_the_name_or_a_text_of_the_caller_and_findings_can_be_left_
     assert "Mine" in words(plots.prompt_overview(table, title="Mine"))
 
 
-def test_aggregates_are_drawn_hollow_and_without_intervals():
-    figure = of_view(VIEW)
-    assert not any(whiskers(ax) for ax in figure.axes)
-    texts = {"420", "71%", "−0.31", "as reported", "Trend as reported: +5.2%"}
-    assert texts <= set(words(figure))
-    assert "so there are no intervals" in said(figure)
-    assert [x for ax in figure.axes for x, _ in points(ax)] == pytest.approx([0.2, 0.3, 0.5, 12])
-    faces = [line.get_markerfacecolor() for ax in figure.axes for line in ax.lines]
-    assert all(same_color(face, figure.axes[2].get_facecolor()) for face in faces)
-    # The labels of a word list are not drawn.
-    listed = of_view(VIEW | {"analyser": "lexicon"})
-    assert not listed.axes[2].lines
-    assert "A word list judged" in said(listed)
-
-
 def test_errors_come_before_any_figure():
     class Gone(Workspace):
         def conversations(self, *, prompt_id, **_more):
@@ -102,8 +83,6 @@ def test_errors_come_before_any_figure():
         plots.prompt_overview(small(started_at=["2026-01-01"]))
     with pytest.raises(ValueError, match=PLOTS["name the prompt"]):
         plots.prompt_overview(Workspace())
-    with pytest.raises(ValueError, match="rows=False needs a workspace"):
-        plots.prompt_overview(conversations(3), rows=False)
     assert plt.get_fignums() == []
 
 
@@ -118,7 +97,7 @@ def shown(monkeypatch):
 
     def display(figure, *, display_id):
         assert display_id
-        log.append(("shown", said(figure)))
+        log.append(("shown", figure))
         return SimpleNamespace(update=lambda data, **_raw: log.append(("changed", data)))
 
     monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel=object()))
@@ -126,8 +105,8 @@ def shown(monkeypatch):
     return log
 
 
-def large(total, read):
-    view = VIEW | {"summary": VIEW["summary"] | {"totalConversations": total}}
+def large(total, read, **more):
+    view = VIEW | {"summary": VIEW["summary"] | {"totalConversations": total}} | more
     source = Workspace(view=view)
     source.conversations = read
     return source
@@ -140,7 +119,7 @@ def test_a_notebook_shows_the_aggregates_of_a_large_prompt_until_its_rows_are_re
 
     figure = plots.prompt_overview(large(PREVIEW_FROM, read), "p1")
     assert [event for event, _ in shown] == ["shown", "read", "changed"]
-    assert PLOTS["conversations are loading"] in shown[0][1]
+    assert PLOTS["conversations are loading"] in said(shown[0][1])
     assert shown[2][1] == {"text/plain": ""}
     assert plt.get_fignums() == [figure.number]
     with pytest.raises(ZeroDivisionError):
@@ -151,6 +130,24 @@ def test_a_notebook_shows_the_aggregates_of_a_large_prompt_until_its_rows_are_re
     monkeypatch.setattr("IPython.get_ipython", SimpleNamespace)  # a script
     plots.prompt_overview(large(PREVIEW_FROM, read), "p1")
     assert [event for event, _ in shown] == ["read", "read"]
+
+
+def test_aggregates_are_drawn_hollow_and_without_intervals(shown):
+    plots.prompt_overview(large(PREVIEW_FROM, lambda **_: conversations(0)), "p1")
+    figure = shown[0][1]
+    assert not any(whiskers(ax) for ax in figure.axes)
+    texts = {f"{PREVIEW_FROM:,}", "71%", "−0.31", "as reported", "Trend as reported: +5.2%"}
+    assert texts <= set(words(figure))
+    assert "so there are no intervals" in said(figure)
+    assert [x for ax in figure.axes for x, _ in points(ax)] == pytest.approx([0.2, 0.3, 0.5, 12])
+    faces = [line.get_markerfacecolor() for ax in figure.axes for line in ax.lines]
+    assert all(same_color(face, figure.axes[2].get_facecolor()) for face in faces)
+    # The labels of a word list are not drawn.
+    shown.clear()
+    plots.prompt_overview(large(PREVIEW_FROM, lambda **_: conversations(0), analyser="lexicon"), "p1")
+    listed = shown[0][1]
+    assert not listed.axes[2].lines
+    assert "A word list judged" in said(listed)
 
 
 @pytest.mark.usefixtures("shown")

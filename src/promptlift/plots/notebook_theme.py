@@ -33,17 +33,12 @@ _BLACK: Final = "#000000"
 _DARK: Final = ("[data-jp-theme-light='false']", ".vscode-dark", "[data-theme='dark']")
 
 
-def follow_notebook_theme(*, follow: bool = True) -> None:
+def follow_notebook_theme() -> None:
     """Make the figures of this notebook follow JupyterLab's theme, also when it is changed later.
 
     Every matplotlib figure is then shown as a drawing with a transparent ground, whose colours the page chooses; black turns white, and
     the colours of the groups become the lighter ones. Where the page cannot show it, the usual picture stays. A figure
     that was drawn in matplotlib's own dark style is shown as it is.
-
-    Parameters
-    ----------
-    follow
-        Whether to follow from now on; False goes back to the usual pictures.
 
     Raises
     ------
@@ -57,11 +52,8 @@ def follow_notebook_theme(*, follow: bool = True) -> None:
     formatter = _formatter()
     if formatter is None:
         raise RuntimeError("There is no notebook here. Call follow_notebook_theme() in a cell of JupyterLab.")
-    if follow:
-        _load_backend()
-        formatter.for_type(Figure, themed_svg)
-    else:
-        formatter.pop(Figure, None)
+    _load_backend()
+    formatter.for_type(Figure, themed_svg)
 
 
 def _formatter() -> Any:

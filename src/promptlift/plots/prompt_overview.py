@@ -49,7 +49,6 @@ def prompt_overview(
     level: float = 0.95,
     labels: Any = None,
     top: int = 5,
-    rows: bool = True,
     title: str | None = "auto",
 ) -> Figure:
     """Draw one page about a prompt: headline numbers, completion trend, sentiment and issues.
@@ -69,9 +68,6 @@ def prompt_overview(
         both.
     top
         How many issues to show.
-    rows
-        Whether to read the conversations. Otherwise the page is drawn from the service's aggregates, which take one
-        request but have no sample sizes, so nothing on the page has an interval.
     title
         ``"auto"`` writes the finding of each panel above it, None only what it is about, and another text replaces the name
         of the prompt.
@@ -94,10 +90,6 @@ def prompt_overview(
             "Name the prompt, by its name or id: plots.prompt_overview(lift, 'Support assistant')."
         )
     headed = _name(source, prompt_id) if title in (None, "auto") else title
-    if not rows:
-        if table:
-            raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        return _page_of_aggregates(headed, _aggregates(source, prompt_id), top)
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -121,37 +113,27 @@ def prompt_overview(
     return figure
 
 
-def _page_of_aggregates(name: str, view: Any, top: int, *notes: str) -> Figure:
-    """Draw the page from the service's aggregates alone."""
-    figure, axes = _page(name)
-    _write_notes(figure, [*notes, *draw_view(axes, view, top=top)])
-    return figure
-
-
 def _read(source: Any, prompt_id: str | None, top: int) -> Any:
     """Read the conversations; a notebook shows the service's aggregates while that takes long."""
     view = None
     if _in_notebook() and hasattr(source, "client"):
         with contextlib.suppress(NotFound):  # a snapshot has no aggregates
-            view = _aggregates(source, prompt_id)
+            # The service's aggregates of all conversations of the prompt.
+            ask = partial(source.client.prompts.insights, days="all")
+            view = source._names.call(prompt_id, ask)  # noqa: SLF001 - of the workspace
     if view is None or view.summary.total_conversations < PREVIEW_FROM:
         return source.conversations(prompt_id=prompt_id, insights=True)
     import matplotlib.pyplot as plt  # noqa: PLC0415  (as everywhere, only when a new figure is wanted)
     from IPython.display import display  # noqa: PLC0415  (only notebooks have it loaded)
 
-    figure = _page_of_aggregates(_name(source, prompt_id), view, top, "Conversations are still loading.")
+    figure, axes = _page(_name(source, prompt_id))
+    _write_notes(figure, ["Conversations are still loading.", *draw_view(axes, view, top=top)])
     handle = display(figure, display_id=True)  # type: ignore[no-untyped-call]
     plt.close(figure)
     try:
         return source.conversations(prompt_id=prompt_id, insights=True)
     finally:
         handle.update({"text/plain": ""}, raw=True)
-
-
-def _aggregates(source: Any, prompt_id: str | None) -> Any:
-    """Ask the service for its aggregates of all conversations of a prompt."""
-    ask = partial(source.client.prompts.insights, days="all")
-    return source._names.call(prompt_id, ask)  # noqa: SLF001 - of the workspace
 
 
 def _in_notebook() -> bool:
