@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from benchmarks.tables import markdown
-from promptlift.schema.insights import Insights
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.learned import features_of
 from promptlift.service.insights.lexicon.judge import LexiconJudge
@@ -49,13 +48,9 @@ def known(record: dict[str, Any]) -> Known:
         messages=[Message(role=m["role"], content=m["content"]) for m in record["messages"]]
     )
     judged = LexiconJudge().judge(transcript)
-    insights = Insights(
-        sentiment_score=judged.sentiment_score, task_completed=judged.task_completed, quality=judged.quality,
-        issues=[asdict(issue) for issue in judged.issues],
-    )  # fmt: skip
     metadata = record.get("metadata") or {}
     return Known(
-        features_of(transcript, insights, record["status"]),
+        features_of(transcript, judged, record["status"]),
         bool(record["truth"]["taskCompleted"]),
         judged.task_completed,
         judged.quality,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from functools import cache
 
 import numpy as np
@@ -36,8 +35,8 @@ def conversations(name: str) -> pd.DataFrame:
         content = json.dumps({"messages": record["messages"], "metadata": metadata})
         found = judge.judge(parse_content(content))
         insights = {
-            "taskCompleted": found.task_completed, "sentiment": found.sentiment, "topics": [*found.topics],
-            "issues": [asdict(issue) for issue in found.issues], "analyser": "lexicon", "basis": "words",
+            "taskCompleted": found.task_completed, "sentiment": found.sentiment, "topics": found.topics,
+            "issues": found.issues, "analyser": "lexicon", "basis": "words",
         }  # fmt: skip
         about = {"id": record["sourceId"], "status": record["status"], "llmModel": record["llmModel"]}
         rows.append({**about, "startedAt": record["createdAt"], "content": content, "insights": insights})
