@@ -19,8 +19,6 @@ from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from sqlalchemy import Connection
 
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
@@ -112,7 +110,8 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         text = changes.get("content")
         changed = text is not None and (text != prompt.content or not prompt.content_known)
         if changed and text is not None:
-            _keep_text(rows, prompt, live, text, _instant(body.live_from), now=now)
+            live_from = None if body.live_from is None else clock.from_datetime(body.live_from)
+            _keep_text(rows, prompt, live, text, live_from, now=now)
         if "outcome" in changes and changes["outcome"] != prompt.outcome:
             judging.decide_again(rows.core, caller.account_id, prompt_id=prompt.id, now=now)
         if "alert_below" in changes and changes["alert_below"] != prompt.alert_below:
@@ -142,10 +141,6 @@ def _keep_text(
     live.supersede()
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, prompt, text, "updated", now=since_when)
-
-
-def _instant(time: datetime | None) -> int | None:
-    return None if time is None else clock.from_datetime(time)
 
 
 @answers(endpoints.PROMPTS_DELETE)

@@ -21,8 +21,6 @@ from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import BenchmarkConversationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from promptlift.schema.benchmarks import BenchmarkResults
@@ -111,17 +109,15 @@ class BenchmarkRun(SimulationRun):
             for arm, text in zip(self._arms, texts, strict=True)
         ]
         # Repeats only if it was resumed meanwhile, which discards the lost conversations.
-        while not self._has_all(wanted):
+        while self._kept() < len(wanted):
             self.simulate(wanted)
         with self.transaction() as connection:
             end_run(connection, self.row, "completed", results=results_of(connection, self.row, final=True))
 
-    def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
+    def _kept(self) -> int:
+        mine = runs.conversations(BenchmarkConversationRow, benchmark_id=self.row.id)
         with self.database.read() as connection:
-            kept = Rows(connection).count(
-                runs.conversations(BenchmarkConversationRow, benchmark_id=self.row.id)
-            )
-        return kept >= len(wanted)
+            return Rows(connection).count(mine)
 
     def _cells(self) -> list[scenario_sets.FixedCell]:
         """Return the scenarios of the set; the first benchmark to use it chooses them."""
