@@ -103,10 +103,8 @@ class BackgroundWork:
                 lambda: completion_watch.look(database),
                 every_seconds=completion_watch.LOOK_SECONDS,
             ),
-            TracedConversations(database, worker=self._worker.id, quiet_seconds=settings.otlp_quiet_seconds),
-            SingletonJob(
-                "clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS, wait=conversations.KEYS_EXPIRE
-            ),
+            TracedConversations(database, worker=self._worker.id),
+            SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
         ]
         if self._judge.client is not None:
             client = self._judge.client

@@ -37,8 +37,8 @@ def send(world, *spans, resource=None, prompt=None, plan="enterprise", account=N
     return received
 
 
-def closing_kind(world, quiet_seconds=0):
-    return TracedConversations(world.database, worker="w", quiet_seconds=quiet_seconds)
+def closing_kind(world):
+    return TracedConversations(world.database, worker="w")
 
 
 def close(world):

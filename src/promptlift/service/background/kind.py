@@ -18,7 +18,6 @@ from promptlift.service.store.tables.accounts import SingletonJobRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from promptlift.service.store.leases import Wait
 
 _LOG = logging.getLogger(__name__)
 
@@ -96,18 +95,14 @@ class SingletonJob(Kind):
         Function to call each time.
     every_seconds
         Pause before each time.
-    wait
-        A stored time on which the job depends.
     """
 
     watches_leases = True
 
-    def __init__(
-        self, name: str, step: Callable[[], None], *, every_seconds: float, wait: Wait | None = None
-    ) -> None:
+    def __init__(self, name: str, step: Callable[[], None], *, every_seconds: float) -> None:
         super().__init__()
         self.name = name
-        self.leases = Leases(SingletonJobRow, SingletonJobRow.id == name, wait=wait)
+        self.leases = Leases(SingletonJobRow, SingletonJobRow.id == name)
         self._step = step
         self._every_seconds = every_seconds
         self._over = threading.Event()

@@ -40,8 +40,6 @@ _LOG = logging.getLogger(__name__)
 # Between two polls of all kinds.
 LOOK_SECONDS: Final = 5.0
 LEASE_SECONDS: Final = 15.0
-# Between two checks for rows that wait too long because the clock was set back.
-CLOCK_SECONDS: Final = 60.0
 # How often a lease is renewed within its time, so that a slow database does not lose it.
 _RENEWALS: Final = 5
 # Rows whose work was interrupted by the database are retried after this time.
@@ -110,10 +108,9 @@ class Worker:
             if self._database.is_sqlite:
                 leases.remove_all_workers(connection)
             leases.renew(connection, self.id, seconds=self._lease_seconds)
-            leases.remove_expired_workers(connection, seconds=self._lease_seconds)
+            leases.remove_expired_workers(connection)
             for kind in kinds:
                 kind.leases.release_orphans(connection)
-                kind.leases.bring_forward(connection, now=clock.now())
         for queue in self._queues:
             queue.kind.start()
         self._wake_ups.start()
@@ -154,7 +151,6 @@ class Worker:
 
     def _loop(self) -> None:
         next_look_at_all = 0.0
-        next_correction = time.monotonic() + CLOCK_SECONDS
         while not self._ending:
             self._wake.clear()
             self._guard(self._keep_lease, "the lease of this worker could not be renewed")
@@ -166,9 +162,6 @@ class Worker:
                 due = [queue for queue in self._queues if self._next_look(queue) <= now]
             if due:
                 self._look_at(due)
-            if now >= next_correction:
-                next_correction = now + CLOCK_SECONDS
-                self._guard(self._bring_forward, "times that are too far ahead could not be corrected")
             next_step = min(next_look_at_all, *map(self._next_look, self._queues))
             if not self._database.is_sqlite:
                 next_step = min(next_step, self._renew_at)
@@ -196,14 +189,9 @@ class Worker:
             leases.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
         self._renew_at = time.monotonic() + self._lease_seconds / _RENEWALS
         with self._database.write() as connection:
-            if leases.remove_expired_workers(connection, seconds=self._lease_seconds):
+            if leases.remove_expired_workers(connection):
                 for queue in self._queues:
                     queue.kind.leases.release_orphans(connection)
-
-    def _bring_forward(self) -> None:
-        with self._database.write() as connection:
-            for queue in self._queues:
-                queue.kind.leases.bring_forward(connection, now=clock.now())
 
     def _look_at(self, queues: Sequence[_Queue]) -> None:
         """Release, cancel and claim rows as needed; one statement finds the kinds with due rows."""

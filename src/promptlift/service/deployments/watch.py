@@ -154,9 +154,7 @@ class ProductionWatch(SingletonJob):
     """
 
     def __init__(self, database: Database) -> None:
-        super().__init__(
-            "watch_deployments", self._check_news, every_seconds=LOOK_SECONDS, wait=deployments.LIVE
-        )
+        super().__init__("watch_deployments", self._check_news, every_seconds=LOOK_SECONDS)
         self._database = database
         self._seen: int | None = None
         self._has_news = threading.Event()

@@ -53,16 +53,14 @@ class TracedConversations(Kind):
         The database with the conversations.
     worker
         Name of the worker in the rows that it holds.
-    quiet_seconds
-        How long a conversation stays open after its last call.
     """
 
     name = "traced conversation"
+    leases = traced.LEASES
     chunk = 32
 
-    def __init__(self, database: Database, *, worker: str, quiet_seconds: float) -> None:
+    def __init__(self, database: Database, *, worker: str) -> None:
         super().__init__()
-        self.leases = traced.leases(quiet=round(quiet_seconds * clock.SECOND))
         self._database = database
         self._worker = worker
 

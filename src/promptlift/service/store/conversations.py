@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import bindparam, delete, false, func, null, select, text, true, union_all
 
-from promptlift.schema.limits import IDEMPOTENCY_HOURS
-from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
-from promptlift.service.store.leases import Wait, announce
+from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import insert_rows
 from promptlift.service.store.tables import conversation_contents, conversations, idempotency_keys, insights
 from promptlift.service.store.tables.conversations import (
     BLOCK_COLUMNS,
     ConversationRow,
-    IdempotencyKeyRow,
     conversation_blocks,
 )
 
@@ -333,11 +330,6 @@ def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None
 
 # Lifetime of keys from bulk requests: an export may be imported again after weeks.
 NEVER: Final = 2**62
-
-KEYS_EXPIRE: Final = Wait(
-    IdempotencyKeyRow.expires_at, IDEMPOTENCY_HOURS * clock.HOUR, IdempotencyKeyRow.expires_at < NEVER
-)
-"""Lifetime of other idempotency keys."""
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:

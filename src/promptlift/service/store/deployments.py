@@ -8,7 +8,7 @@ from sqlalchemy import Integer, case, cast, func, insert, select, true, type_coe
 
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.conversations import judged_of
-from promptlift.service.store.leases import Leases, Wait, announce
+from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Json, Rows, newest
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
 from promptlift.service.store.tables.prompts import PromptRow, VersionRow
@@ -29,9 +29,6 @@ WAITING = ("staged", "testing")
 
 LEASES = Leases(DeploymentRow, DeploymentRow.state == "testing")
 """Leases of regression tests."""
-
-LIVE = Wait(DeploymentRow.applied_at, 0)
-"""The time from which conversations use the text of a deployment."""
 
 
 def add(

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict, cast
 
 import orjson
-from sqlalchemy import bindparam, case, delete, exists, func, insert, null, select, update
+from sqlalchemy import bindparam, delete, exists, func, insert, null, select, update
 
 from promptlift.schema.events import EventRecord
-from promptlift.schema.limits import WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
-from promptlift.service.store.leases import Leases, Wait, announce
+from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Rows, insert_rows, newest
 from promptlift.service.store.tables import conversations, events
 from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
@@ -102,10 +101,6 @@ def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
 
 
 _PENDING = DeliveryRow.status == "pending"
-_DELAY = case(
-    {failed: seconds * clock.SECOND for failed, seconds in enumerate(WEBHOOK_DELAYS_SECONDS)},
-    value=DeliveryRow.attempts,
-)
 _WRITE = insert(DeliveryRow)
 _NUMBER = (
     update(DeliveryRow).where(DeliveryRow.id == bindparam("delivery_id")).values(sequence=bindparam("number"))
@@ -138,7 +133,6 @@ def webhook_leases(*, key_id: str) -> Leases:
         WebhookRow,
         at_work,
         due=cast("ColumnElement[int]", first_due.scalar_subquery()),
-        wait=Wait(DeliveryRow.due_at, _DELAY, _PENDING),
     )
 
 

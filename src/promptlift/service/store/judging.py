@@ -8,7 +8,7 @@ from sqlalchemy import and_, case, delete, exists, func, insert, or_, select, up
 
 from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
-from promptlift.service.store.leases import Leases, Wait, announce, in_batches
+from promptlift.service.store.leases import Leases, announce, in_batches
 from promptlift.service.store.rows import equal, newest
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
 from promptlift.service.store.tables.prompts import LearnedJudgeRow, PromptRow
@@ -30,11 +30,6 @@ LEASES = Leases(
     due=ConversationRow.judge_after,
     free={"judging": "pending"},
     claimed={"judging": "claimed"},
-    wait=Wait(
-        ConversationRow.judge_after,
-        case((ConversationRow.judge_problem.is_(None), 0), else_=LONGEST_PAUSE),
-        ConversationRow.judging == "pending",
-    ),
 )
 """Leases of conversations that wait for insights."""
 

@@ -5,7 +5,6 @@ Times of workers are the database's own, so that the clocks of several machines 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import (
@@ -19,7 +18,6 @@ from sqlalchemy import (
     null,
     select,
     true,
-    tuple_,
     union_all,
     update,
 )
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, SQLColumnExpression
-    from sqlalchemy.orm import InstrumentedAttribute
 
     from promptlift.service.store.rows import Base
 
@@ -52,40 +49,6 @@ def announce(connection: Connection, kind: type[Base]) -> None:
     connection.info.setdefault("announced", set()).add(kind.__table__.name)
 
 
-@dataclass(frozen=True)
-class Wait:
-    """A stored time for which rows wait. A time too far ahead was written while the clock was ahead.
-
-    Attributes
-    ----------
-    until
-        Column with the time.
-    longest
-        How far in the future the time may be, in milliseconds; it may also be the end of the billing period.
-    where
-        Which rows wait for it.
-    """
-
-    until: InstrumentedAttribute[Any]
-    longest: ColumnElement[int] | int
-    where: ColumnElement[bool] | None = None
-
-    def bring_forward(self, connection: Connection, *, now: int | ColumnElement[int]) -> None:
-        """Correct rows that would wait too long. Rows locked by others are corrected the next time."""
-        table = self.until.class_.__table__
-        until = table.c[self.until.key]
-        latest = cast(now, BigInteger) + self.longest
-        _, end_of_period = clock.billing_period(clock.now())
-        # The first condition alone uses an index.
-        late = (until > now, until > latest, until != end_of_period)
-        found = select(*table.primary_key).where(*late, true() if self.where is None else self.where)
-        connection.execute(
-            update(table)
-            .where(tuple_(*table.primary_key).in_(found.with_for_update(skip_locked=True)))
-            .values({until: latest})
-        )
-
-
 class Leases:
     """The rows of one kind for background work.
 
@@ -102,8 +65,6 @@ class Leases:
     free, claimed
         Values of other columns that distinguish unclaimed from claimed rows, for an index. They are set when
         a row is claimed and released.
-    wait
-        The stored time for which this work waits.
     """
 
     def __init__(
@@ -114,7 +75,6 @@ class Leases:
         due: SQLColumnExpression[Any] | None = None,
         free: Mapping[str, Any] | None = None,
         claimed: Mapping[str, Any] | None = None,
-        wait: Wait | None = None,
     ) -> None:
         self._kind = kind
         self._table = kind.__table__
@@ -122,7 +82,6 @@ class Leases:
         self._due = due
         self._free = dict(free or {})
         self._claimed = dict(claimed or {})
-        self._wait = wait
 
     @property
     def table(self) -> str:
@@ -149,11 +108,6 @@ class Leases:
         oldest = null() if self._due is None else func.min(self._due)
         row = connection.execute(select(func.count(), oldest).where(self._at_work, is_due)).one()
         return int(row[0]), row[1]
-
-    def bring_forward(self, connection: Connection, *, now: int) -> None:
-        """Correct rows that would wait too long because the clock was set back; see `Wait`."""
-        if self._wait is not None:
-            self._wait.bring_forward(connection, now=now)
 
     def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
         """Claim due unclaimed rows, oldest first."""
@@ -232,12 +186,11 @@ def remove_worker(connection: Connection, worker: str) -> None:
     connection.execute(delete(WorkerRow).where(WorkerRow.id == worker))
 
 
-def remove_expired_workers(connection: Connection, *, seconds: float) -> int:
-    """Remove the workers whose lease of this many seconds expired and return their number.
+def remove_expired_workers(connection: Connection) -> int:
+    """Remove the workers whose lease expired and return their number.
 
     Their rows must be released in the same transaction.
     """
-    Wait(WorkerRow.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
     expired = select(WorkerRow.id).where(WorkerRow.lease_until < _now(connection))
     ids = list(connection.scalars(expired.with_for_update(skip_locked=True)))
     if ids:

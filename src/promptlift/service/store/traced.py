@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
-from promptlift.service.store.leases import Leases, Wait, in_batches
+from promptlift.service.store.leases import Leases, in_batches
 from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.conversations import TracedCallRow, TracedConversationRow
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from promptlift.service.store.rows import Rows
 
 
-def leases(*, quiet: int) -> Leases:
-    """Return the leases of conversations to close, ``quiet`` milliseconds after their last call."""
-    close_at = TracedConversationRow.close_at
-    return Leases(TracedConversationRow, close_at.is_not(None), due=close_at, wait=Wait(close_at, quiet))
+LEASES = Leases(
+    TracedConversationRow, TracedConversationRow.close_at.is_not(None), due=TracedConversationRow.close_at
+)
+"""Leases of conversations to close, some time after their last call."""
 
 
 def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]) -> set[str]:
