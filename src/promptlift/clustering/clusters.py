@@ -17,26 +17,31 @@ import numpy as np
 from promptlift.clustering.vectors import Block, Space
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from promptlift.clustering.vectors import Points
 
-RUNS: Final = 60
+_RUNS: Final = 100
 _SHARE: Final = 0.8
 # Of the square root of the number of conversations: fewest and most parts of one run.
 _PARTS: Final = (1 / 3, 1.5)
-_ITERATIONS: Final = 20
+_ITERATIONS: Final = 10
 SMALLEST: Final = 5
 """Fewest conversations of a cluster; what is smaller belongs to none."""
-_THIRDS: Final = 3
+# How often, and with how many runs, all is found anew on other draws.
+_AGAIN: Final = 5
+_RUNS_AGAIN: Final = 16
 # unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
 # topics would be drawn by lot.
-_USUAL_CUT: Final = NormalDist(0.75, 0.15)
+_USUAL_CUT: Final = NormalDist(0.7, 0.1)
 _CLEARLY_APART: Final = (0.3, 0.8)
 # What decides whether there are topics.
 _DECIDING: Final = 1_000
+_RUNS_DECIDING: Final = 30
 _SHUFFLES: Final = 3
-_SHORTEST: Final = 0.015
+# Of the variance; logs with topics have at least 5 times as much as shuffled ones, and these differ by a quarter.
 _TIMES_CHANCE: Final = 2.0
 
 
@@ -51,7 +56,7 @@ class Clusters:
     centres
         Their means.
     stability
-        For each cluster the mean share of it that is found again by other runs on other draws, whose number of clusters is found anew
+        For each cluster the mean share of it that is found again on other draws, whose axes and number of clusters are found anew
         (Jaccard).
     """
 
@@ -76,26 +81,36 @@ class Clusters:
 
 
 def has_topics(words: Block, rng: np.random.Generator) -> bool:
-    """Return whether clusters live clearly longer than in the same words shuffled between conversations.
+    """Return whether runs agree clearly more than on the same words shuffled between conversations.
 
-    At most 1,000 conversations decide, by words alone: shuffled, the names of a few tools would still make clusters.
+    Runs that agree join some conversations nearly always and most others never, so the heights at which two join spread widely, however
+    many topics there are and even if only a part of the conversations has one. At most 1,000 conversations decide, by words alone:
+    shuffled, the names of a few tools would still make clusters.
     """
     n = words.counts.shape[0]
-    drawn = np.sort(rng.choice(n, min(n, _DECIDING), replace=False))
-    found = Block(words.counts[drawn], words.terms)
+    found = words.rows(np.sort(rng.choice(n, min(n, _DECIDING), replace=False)))
 
-    def lifetime(block: Block) -> float:
+    def spread(block: Block) -> float:
         points = Space.fit(block, None, rng)[1]
         known = points[points.any(axis=1)]
-        return (
-            float(_ranges(_tree(_partitions(known, rng)), 2)[1].max()) if len(known) >= 2 * SMALLEST else 0.0
-        )
+        if len(known) < 2 * SMALLEST:
+            return 0.0
+        tree = _tree(_partitions(known, _RUNS_DECIDING, rng))
+        sizes = np.append(np.ones(len(known)), tree[:, 3])
+        pairs = sizes[tree[:, 0].astype(int)] * sizes[tree[:, 1].astype(int)]
+        return float(np.average((tree[:, 2] - np.average(tree[:, 2], weights=pairs)) ** 2, weights=pairs))
 
-    chance = max(lifetime(found.shuffled(rng)) for _ in range(_SHUFFLES))
-    return lifetime(found) > max(_SHORTEST, _TIMES_CHANCE * chance)
+    chance = max(spread(found.shuffled(rng)) for _ in range(_SHUFFLES))
+    return spread(found) > _TIMES_CHANCE * chance
 
 
-def find_clusters(points: Points, rng: np.random.Generator, *, fewest: int = 2) -> Clusters:
+def find_clusters(
+    points: Points,
+    rng: np.random.Generator,
+    *,
+    fewest: int = 2,
+    refit: Callable[[NDArray[np.intp]], Points] | None = None,
+) -> Clusters:
     """Partition points into as many clusters as live longest.
 
     Parameters
@@ -106,37 +121,43 @@ def find_clusters(points: Points, rng: np.random.Generator, *, fewest: int = 2) 
         Source of all draws.
     fewest
         Fewest clusters.
+    refit
+        Returns some of the conversations, given by their places, as points on axes of their own; without it they stay where they are.
     """
     known = np.flatnonzero(points.any(axis=1))
     labels = np.full(len(points), -1)
     if len(known) < 2 * SMALLEST:
         return Clusters(labels, points[:0], np.zeros(0))
-    parts = _partitions(points[known], rng)
-    found, *again = (
-        _cut(_tree(some), fewest) for some in (parts, *(parts[third::_THIRDS] for third in range(_THIRDS)))
-    )
+    found = _cut(_tree(_partitions(points[known], _RUNS, rng)), fewest)
     sizes = np.bincount(found)
     kept = [place for place in np.argsort(-sizes, kind="stable") if sizes[place] >= SMALLEST]
     number = np.full(len(sizes), -1)
     number[kept] = np.arange(len(kept))
     labels[known] = number[found]
     centres = [points[labels == place].mean(axis=0) for place in range(len(kept))]
-    stability = np.array(
-        [np.mean([_found_again(found == place, other) for other in again]) for place in kept]
+    stability = np.zeros((_AGAIN, len(kept)))
+    for shares in stability:
+        draw = np.sort(rng.choice(len(points), int(_SHARE * len(points)), replace=False))
+        at = points[draw] if refit is None else refit(draw)
+        drawn = np.flatnonzero(at.any(axis=1))
+        if len(drawn) < SMALLEST:
+            continue
+        again = _cut(_tree(_partitions(at[drawn], _RUNS_AGAIN, rng)), fewest)
+        before = labels[draw[drawn]]
+        both = np.zeros((len(kept), again.max() + 1))
+        np.add.at(both, (before[before >= 0], again[before >= 0]), 1.0)
+        either = np.bincount(before[before >= 0], minlength=len(kept))[:, None] + np.bincount(again) - both
+        shares[:] = (both / either).max(axis=1)
+    return Clusters(
+        labels, np.array(centres, np.float32).reshape(-1, points.shape[1]), stability.mean(axis=0)
     )
-    return Clusters(labels, np.array(centres, np.float32).reshape(-1, points.shape[1]), stability)
 
 
-def _found_again(members: NDArray[np.bool_], others: NDArray[np.intp]) -> float:
-    both, all_of_them = np.bincount(others[members], minlength=others.max() + 1), np.bincount(others)
-    return float((both / (members.sum() + all_of_them - both)).max())
-
-
-def _partitions(points: Points, rng: np.random.Generator) -> NDArray[np.int16]:
+def _partitions(points: Points, runs: int, rng: np.random.Generator) -> NDArray[np.int16]:
     """Partition random draws of the points; one row per run, -1 for points that it did not draw."""
     n = len(points)
     least, most = (max(2, round(part * n**0.5)) for part in _PARTS)
-    parts = np.full((RUNS, n), -1, np.int16)
+    parts = np.full((runs, n), -1, np.int16)
     for run in parts:
         draw = np.sort(rng.choice(n, int(_SHARE * n), replace=False))
         run[draw] = _k_means(points[draw], int(rng.integers(least, most + 1)), rng)
@@ -181,19 +202,6 @@ def _tree(parts: NDArray[np.int16]) -> NDArray[np.float64]:
     return linkage(apart, "average")
 
 
-def _ranges(
-    tree: NDArray[np.float64], fewest: int, *, usual: bool = False
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return numbers of clusters, and over which range of agreement each stays the same; a usual one weighs more."""
-    n = len(tree) + 1
-    heights = np.append(0.0, tree[:, 2])
-    if usual:
-        heights = np.array([_USUAL_CUT.cdf(height) for height in heights])
-    most = min(n - 1, round(_PARTS[1] * n**0.5) + 1)
-    counts = np.arange(min(fewest, most), most + 1)
-    return counts, heights[n - counts + 1] - heights[n - counts]
-
-
 def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
     """Cut a tree into the number of clusters that stays the same over the longest range of agreement.
 
@@ -201,7 +209,11 @@ def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
     """
     from scipy.cluster.hierarchy import fcluster  # noqa: PLC0415  (only clusters need it)
 
-    counts, ranges = _ranges(tree, fewest, usual=True)
+    n = len(tree) + 1
+    heights = np.array([_USUAL_CUT.cdf(height) for height in (0.0, *tree[:, 2])])
+    most = min(n - 1, round(_PARTS[1] * n**0.5) + 1)
+    counts = np.arange(min(fewest, most), most + 1)
+    ranges = heights[n - counts + 1] - heights[n - counts]
     cut = fcluster(tree, counts[ranges.argmax()], "maxclust")
     near, far = (fcluster(tree, apart, "distance") for apart in _CLEARLY_APART)
     around, branch, joined = (np.bincount(labels)[labels] for labels in (cut, near, far))

@@ -108,11 +108,19 @@ class Grouping:
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
         some = n >= FEWEST and words.frequent(1.0).any()
         if some and (within is not None or has_topics(words, rng)):
-            space, points = Space.fit(words, tools if tools.terms else None, rng)
-            if within is not None:
-                usual = _means(points, within[drawn])
-                points = unit(points - usual[within[drawn]])
-            clusters = find_clusters(points, rng, fewest=2 if within is None else _FEWEST_WITHIN)
+            topics = None if within is None else within[drawn]
+
+            def fit(places: NDArray[np.intp]) -> tuple[Space, Points, Points]:
+                some_tools = tools.rows(places) if tools.terms else None
+                space, points = Space.fit(words.rows(places), some_tools, rng)
+                if topics is None:
+                    return space, usual, points
+                means = _means(points, topics[places])
+                return space, means, unit(points - means[topics[places]])
+
+            space, usual, points = fit(np.arange(len(drawn)))
+            fewest = 2 if within is None else _FEWEST_WITHIN
+            clusters = find_clusters(points, rng, fewest=fewest, refit=lambda places: fit(places)[2])
         terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
         found = cls(clusters, names(terms), terms, proper, read, space, usual)
         places = found.place(contents, within) if n > len(drawn) else found._at(points)

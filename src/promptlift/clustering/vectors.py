@@ -205,6 +205,10 @@ class Block:
         )
         return (n_all >= 2) & (n_different <= max(2.0, largest_share * len(different)))
 
+    def rows(self, places: NDArray[np.intp]) -> Block:
+        """Return the block of some conversations."""
+        return Block(self.counts[places], self.terms)
+
     def shuffled(self, rng: np.random.Generator) -> Block:
         """Return a block whose words are shuffled between conversations: as many of each, and no topics."""
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
