@@ -185,34 +185,42 @@ def test_more_than_the_sample_are_placed(monkeypatch):
     assert agreement(table["truth"], found.assignments["cluster"].fillna(0))[1] >= 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_an_engine_gives_the_topics_of_pandas_and_keeps_few_texts(engines, engine, monkeypatch):
-    from promptlift.analysis.atlas import topics
-    from promptlift.clustering import grouping
-
+@pytest.fixture
+def many():
     table = topical("English", 200).assign(task_completed=True, basis="outcome", cost=np.arange(200.0))
     table["conversation_id"] = pd.Series([f"c{17 * at % 200:03d}" for at in range(200)], dtype="str")
-    given = engines.table(table, engine)
-    ordered = table.sort_values("conversation_id", ignore_index=True)
-    expected, found = analysis.atlas(ordered), analysis.atlas(given)
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_an_engine_gives_the_topics_of_pandas(engines, engine, many):
+    expected = analysis.atlas(many.sort_values("conversation_id", ignore_index=True))
+    found = analysis.atlas(engines.table(many, engine))
     pd.testing.assert_frame_equal(found.table, expected.table)
     pd.testing.assert_frame_equal(found.assignments, expected.assignments)
     assert "content" not in found.conversations
-    texts = pd.concat([table[["conversation_id", "content"]], table_of(["of another"])])
-    apart = analysis.atlas(table.drop(columns="content"), contents=engines.table(texts, engine))
-    whole = analysis.atlas(table)
-    pd.testing.assert_frame_equal(apart.table, whole.table)
-    pd.testing.assert_frame_equal(apart.conversations, whole.conversations.drop(columns="content"))
     name = found.table["name"][0]
     assert len(analysis.conversations_of(found.table, found.conversations, name)) == found.table["n"][0]
 
+
+@pytest.mark.slow
+def test_an_engine_has_the_texts_in_another_table_and_gives_few_of_many(engines, many, monkeypatch):
+    from promptlift.analysis.atlas import topics
+    from promptlift.clustering import grouping
+
+    texts = pd.concat([many[["conversation_id", "content"]], table_of(["of another"])])
+    apart = analysis.atlas(many.drop(columns="content"), contents=engines.table(texts, "duckdb"))
+    whole = analysis.atlas(many)
+    pd.testing.assert_frame_equal(apart.table, whole.table)
+    pd.testing.assert_frame_equal(apart.conversations, whole.conversations.drop(columns="content"))
+
     monkeypatch.setattr(grouping, "SAMPLE", 60)
     monkeypatch.setattr(topics, "SAMPLE", 60)
-    placed = analysis.atlas(given).assignments["cluster"].fillna(0)
-    assert agreement(ordered["truth"], placed)[1] >= 0.9
+    placed = analysis.atlas(engines.table(many, "duckdb")).assignments["cluster"].fillna(0)
+    assert agreement(many.sort_values("conversation_id")["truth"], placed)[1] >= 0.9
     with pytest.raises(ValueError, match="more than once"):
-        analysis.atlas(engines.table(pd.concat([table, table.head(1)]), engine))
+        analysis.atlas(engines.table(pd.concat([many, many.head(1)]), "duckdb"))
 
 
 HOSTILE = {

@@ -20,30 +20,19 @@ ISSUES = [
 ]
 
 
-def laid_out(names, *, period=None):
+@pytest.mark.parametrize("prompts", [1, 2, 7])
+def test_every_cell_and_figure_is_inside_the_page_and_the_first_one_is_not_half_empty(prompts):
     parts = []
-    for place, name in enumerate(names):
+    for place, name in enumerate(LONG[:prompts]):
         part = conversations(60, prompt_id=name, rate=0.3 + 0.08 * place)
         part["issues"] = [
             [{**one, "evidence": "I said this twice already and nobody reads it. " * 5} for one in ISSUES]
             for _ in range(len(part))
         ]
         parts.append(part)
-    ids = names if len(names) > 1 else names[0]
-    table = pd.concat(parts, ignore_index=True)
-    made = document_of(table, ids, clock=clock, examples=2, period=period)
-    return weasyprint.HTML(string=page(made, paged=True)).render().pages
-
-
-@pytest.mark.parametrize("prompts", [2, 7])
-def test_every_cell_and_figure_is_inside_the_page(prompts):
-    period = 14 if prompts < 6 else None
-    assert not cut_off(laid_out(LONG[:prompts], period=period))
-
-
-@pytest.mark.parametrize(("prompts", "period"), [(1, None), (2, 14), (6, None)])
-def test_the_first_page_is_not_half_empty(prompts, period):
-    first = laid_out(LONG[:prompts], period=period)[0]
-    bottom = max(box.position_y + box.height for box in boxes(first, "td", "p", "figure", "li"))
-    height = first._page_box.content_box_y() + first._page_box.height
-    assert bottom > 0.65 * height
+    table, ids = pd.concat(parts, ignore_index=True), LONG[:prompts] if prompts > 1 else LONG[0]
+    made = document_of(table, ids, clock=clock, examples=2, period=14 if prompts == 2 else None)
+    pages = weasyprint.HTML(string=page(made, paged=True)).render().pages
+    assert not cut_off(pages)
+    bottom = max(box.position_y + box.height for box in boxes(pages[0], "td", "p", "figure", "li"))
+    assert bottom > 0.65 * (pages[0]._page_box.content_box_y() + pages[0]._page_box.height)
