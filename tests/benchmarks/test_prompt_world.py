@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -13,15 +12,14 @@ from benchmarks.prompt_world.measure import (
     anatomy,
     copied_words,
     is_causal,
-    lost_lines,
     means,
     measure,
     table,
 )
 from benchmarks.prompt_world.model import WorldModel
-from benchmarks.prompt_world.vocabulary import CURES, FILLERS, GUESS, RULES, SEED_LINES, THEMES
-from benchmarks.prompt_world.world import FAMILIES, OPEN, SETTLED, draw_world, simulated_completion
-from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
+from benchmarks.prompt_world.vocabulary import CURES, FILLERS, GUESS, RULES, THEMES
+from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
+from benchmarks.prompt_world.writer import write_edits, write_prompt
 from promptlift import analysis
 from promptlift.service.llm.hostile_text import data_block
 from support.synthetic_tables import small
@@ -76,65 +74,6 @@ def test_a_rule_with_any_wording_of_the_cure_mends_its_mode(world, wording):
     assert [mode for mode in world.modes if mode not in world.unmended(mended)] == [world.modes[2]]
 
 
-def test_words_beyond_seventy_cost_odds(world):
-    """17 words of filling cost 0.04 logits."""
-
-    def logit(text):
-        share = world.completion(text)
-        return math.log(share / (1 - share))
-
-    free = " ".join([world.seed_prompt, *["word"] * (70 - len(world.seed_prompt.split()))])
-    assert world.completion(free) == world.completion(world.seed_prompt)
-    for words in (17, 170):
-        longer = f"{free}{' word' * words}"
-        assert logit(free) - logit(longer) == pytest.approx(0.04 * words / 17)
-
-
-def test_some_wordings_of_two_cures_undo_each_other(world):
-    for mode in world.modes:
-        ((own, other),) = mode.undone_by
-        rules = [RULES[0].format(cure=cure) for cure in (own, other)]
-        assert mode not in world.unmended(rules[0])
-        assert mode in world.unmended("\n".join(rules))
-        others = [RULES[0].format(cure=cure) for cure in mode.cures if cure != own]
-        assert mode not in world.unmended("\n".join([*rules, others[0]]))
-
-
-def test_with_many_turns_matters_are_raised_one_after_another():
-    world = draw_world("drifted", 1)
-    for conversation in world.log:
-        asked = [text for role, text in conversation.messages if role == "user"]
-        assert len(asked) >= 5
-        assert max(sum(mode.theme in text for mode in world.modes) for text in asked) <= 1
-        assert not any(mode.theme in asked[0] for mode in world.modes)
-        replies = [text for role, text in conversation.messages if role == "assistant"]
-        assert conversation.completed == all(OPEN not in text for text in replies)
-    met = [
-        any(mode.theme in text for text in world.further(one.opening))
-        for one in world.log
-        for mode in world.modes
-    ]
-    assert sum(met) / len(met) == pytest.approx(
-        sum(mode.logged for mode in world.modes) / len(world.modes), abs=0.02
-    )
-
-
-def test_a_tool_is_called_before_each_answer():
-    for conversation in draw_world("deceptive", 1).log:
-        roles = [role for role, _ in conversation.messages]
-        assert roles == ["user", "assistant", "system", "assistant", "user"]
-        assert conversation.messages[1][1].startswith("[tool call] look_up(")
-
-
-def test_who_meets_an_unmended_mode_hears_its_symptom(world):
-    opening = opening_that_meets(world, 1)
-    replies = [world.reply(world.seed_prompt, opening, toss) for toss in range(200)]
-    shown = [reply for reply in replies if world.modes[1].symptom in reply]
-    assert len(shown) > 100
-    assert all(SETTLED not in reply for reply in shown)
-    assert not any(other.symptom in reply for reply in replies for other in world.modes[2:])
-
-
 def finds_cure(world, context, number, *, tries=200, aimed=True):
     """How often the writer writes the cure of a mode when it is shown a context."""
     written = (
@@ -156,43 +95,6 @@ def test_the_writer_finds_a_cure_only_when_it_was_shown_the_symptom(world):
     assert 0 < finds_cure(world, transcript, 0, aimed=False) < 0.3
 
 
-def test_a_writer_names_the_cause_in_a_third_of_cases_and_repeats_itself(world):
-    shown = world.modes[0].symptom
-    cured = with_rules(world, 0)
-    tries = [world.rng("label", at) for at in range(400)]
-    written = [
-        edit for rng in tries for edit in write_edits(world, world.seed_prompt, shown, rng) if edit.symptom
-    ]
-    right = sum(world.modes[0].theme in edit.cause for edit in written)
-    assert 0.25 < right / len(written) < 0.48
-    again = [edit for rng in tries for edit in write_edits(world, cured, shown, rng) if edit.symptom]
-    assert 0.25 < len(again) / len(tries) < 0.55
-
-
-def test_a_judge_errs_more_on_one_side():
-    judges = [draw_world("additive", seed).judge for seed in range(20)]
-    assert all(abs(one.true_positive - one.true_negative) > 0.03 for one in judges)
-    assert len(set(judges)) == 2
-
-
-def test_a_defect_is_deleted_when_its_symptom_was_shown():
-    world = draw_world("defective", 2)
-    sentence, symptom = world.defect
-    edits = [
-        edit
-        for at in range(50)
-        for edit in write_edits(world, world.seed_prompt, symptom, world.rng("try", at))
-        if edit.operation == "delete"
-    ]
-    assert edits
-    mended = apply_edits(world.seed_prompt, edits[:1])
-    assert sentence in world.seed_prompt
-    assert mended == world.seed_prompt.replace(f"{sentence}\n", "")
-    assert world.gain(mended) > 15
-    unseen = (write_edits(world, world.seed_prompt, "", world.rng("try", at)) for at in range(50))
-    assert not any(edit.operation == "delete" for edits in unseen for edit in edits)
-
-
 def test_a_copied_opening_helps_that_customer_and_nobody_else():
     world = draw_world("copy-trap", 2)
     seen = next(one.opening for one in world.log if not one.completed)
@@ -204,21 +106,6 @@ def test_a_copied_opening_helps_that_customer_and_nobody_else():
     assert share_settled(world, copying[0], seen) == 1
     assert world.gain(copying[0]) <= 0
     assert copied_words(copying[0], [seen], own=world.seed_prompt)
-
-
-def test_the_writer_of_the_constraint_trap_loses_a_placeholder_or_a_rule_now_and_then():
-    world = draw_world("constraint-trap", 2)
-    texts = [write_prompt(world, world.seed_prompt, "", world.rng("try", at)) for at in range(80)]
-    lost = [lost_lines(text, world) for text in texts]
-    assert 5 < sum(map(bool, lost)) < 40
-    assert {line for lines in lost for line in lines} == {SEED_LINES[0], SEED_LINES[2]}
-    assert not any(
-        lost_lines(
-            write_prompt(replace(world, family="additive", writer=draw_world("additive", 2).writer), *rest),
-            world,
-        )
-        for rest in ((world.seed_prompt, "", world.rng("try", at)) for at in range(80))
-    )
 
 
 def test_no_rule_repeats_five_words_of_a_conversation():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 
 import pandas as pd
 import pytest
@@ -11,8 +12,10 @@ import promptlift
 from promptlift import analysis
 from promptlift.errors import ConfigError, FrameError
 from promptlift.local import wait_for_insights
+from promptlift.service.store.database import Database
 from promptlift.workspace import NothingMatchesWarning
 from support.topical import logged
+from support.wire import open_account
 
 MODEL = "gpt-4o"
 N = 240
@@ -20,7 +23,10 @@ N = 240
 
 @pytest.fixture(scope="module")
 def lift(service):
-    with promptlift.connect(service.base_url, service.key, progress=False) as opened:
+    """A workspace on an account of its own, whose snapshot has nothing of other tests."""
+    with closing(Database(f"sqlite:///{service.data / 'promptlift.db'}")) as database:
+        key = open_account(service.base_url, database).key
+    with promptlift.connect(service.base_url, key, progress=False) as opened:
         rows = logged(N)[["content", "task_completed"]].to_numpy()
         records = [
             {"content": content, "metadata": {"solved": bool(solved), "channel": ["web", "app"][at % 2]}}
