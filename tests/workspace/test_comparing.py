@@ -171,10 +171,10 @@ def test_what_else_finds_issue_length_and_the_segment_where_the_difference_is_an
         "Slow answer", "n_turns", "metadata.channel",
     }  # fmt: skip
     said = " ".join(others.attrs["promptlift"]["sentences"][: len(clear)])
-    assert "b has the issue Slow answer" in said
+    assert "b has the issue “Slow answer”" in said
     assert "more often than a" in said
     assert "mean number of turns of b is 1.7 higher" in said
-    assert "the difference of b to a is another" in said
+    assert "The difference between b and a depends on metadata.channel" in said
 
 
 def test_what_else_is_silent_where_nothing_differs():

@@ -15,7 +15,7 @@ from promptlift.analysis.reading import JUDGED, agreement_of
 from promptlift.schema.basis import UNTOLD, as_seen_by, basis_of_analyser, may_tell
 from promptlift.stats.differences import FEWEST
 from promptlift.words.figures import is_missing, known, of_p, points, signed_figures, size_figures
-from promptlift.words.names import name_in_words, one_line
+from promptlift.words.names import name_in_title, name_in_words, one_line
 from promptlift.words.sentences import (
     COMPLETION,
     alike,
@@ -253,14 +253,14 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
         return score_sentence(
             one, other, ends, score=row["name"], decided=decided, few=few, p=row["p_holm"], basis=basis
         )
-    what = f"the {row['kind']} {name_in_words(row['name'])}"
+    what = f"the {row['kind']} “{name_in_title(row['name'], 36)}”"
     if not decided or not leaves_out_zero(*ends[1:]):
         why = f", {why_not(row, facts)}" if leaves_out_zero(*ends[1:]) else ""
         return f"{alike(one, other, ends, what)}; unclear{why}."
     if row["kind"] == "segment":
         within, outside = signed_figures(row["value"], row["value_control"])
         return (
-            f"In {name_in_words(row['name'])} the difference of {one} to {other} is another: {within} points there, "
+            f"The difference between {one} and {other} depends on {name_in_words(row['name'])}: {within} points there, "
             f"{outside} points in the rest."
         )
     return f"{differs(one, other, ends, what)}."
