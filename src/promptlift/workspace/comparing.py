@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.errors import ConfigError
 from promptlift.words.figures import signed
+from promptlift.words.sentences import observed
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.prompts import Prompts
 
@@ -118,7 +119,7 @@ class Comparison:
             )
             cells["corrected by labels, points"] = f"{value} ({low} to {high})"
             shown = "uncorrected, points"
-        cells["verdict"] = str(row["verdict"])
+        cells["verdict"] = observed(str(row["verdict"]))
         cells[shown] = _signed(row[unit])
         cells[f"{level:.4g} % interval"] = f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}"
         if column:
