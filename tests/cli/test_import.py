@@ -98,6 +98,12 @@ def test_the_text_of_a_prompt_comes_from_a_file(run_command, lift, tmp_path):
         assert (code, words in said) == (1, True)
 
 
+def test_an_outcome_that_no_conversation_records_is_named(run_command, tmp_path):
+    file = write_export(tmp_path / "a.jsonl", ("a", "Where is it?"))
+    code, said = run_command("import", file, "--prompt", "No reward", "--outcome", "reward >= 1")
+    assert (code, "No conversation of \"No reward\" records 'reward >= 1'." in said) == (0, True)
+
+
 def test_a_bad_line_is_reported_and_the_rest_is_imported(run_command, lift, tmp_path):
     lines = EXPORT.read_text(encoding="utf-8").splitlines()[:5]
     spoiled = tmp_path / "spoiled.jsonl"

@@ -174,6 +174,11 @@ def _print_how_they_do(lift: Workspace, prompts: dict[str, str], outcome: str | 
         joined = pd.concat([rows[name] for name in judged], ignore_index=True)
         joined.attrs = rows[next(iter(judged))].attrs
         _print(f"\n{summary(joined, judged)}")
+    for name, table in tables.items():
+        if outcome is not None and table["task_completed"].isna().all():
+            _print(
+                f'No conversation of "{name}" records {outcome!r}. lift.outcomes("{name}") lists what they record.'
+            )
     first = next(iter(prompts))
     if outcome is None and tables[first].attrs["promptlift"]["basis"] == "words":
         for line in _ways(first, log_outcomes(tables[first])):
