@@ -114,7 +114,8 @@ def root(*children: Any) -> Markup:
 
 def paragraph(*children: Any, soft: bool = False) -> Markup:
     """Return a paragraph, in small print when ``soft``."""
-    style = f"margin:.4em 0;{'opacity:.75;font-size:12px' if soft else ''}"
+    # Not opacity, which would make a badge inside too dark on dark pages.
+    style = f"margin:.4em 0;{'color:color-mix(in srgb,currentColor 75%,transparent);font-size:12px' if soft else ''}"
     return element(
         "p", element("small", *children) if soft else Markup("").join(map(text, children)), style=style
     )

@@ -179,7 +179,7 @@ def _page(name: str) -> tuple[Figure, list[Axes]]:
     theme.hold_width(figure)
     # Fixed margins: a layout engine would take as long as the drawing.
     margins = {"left": 0.105, "right": 0.975, "top": 0.845, "bottom": 0.145}
-    grid = figure.add_gridspec(2, 2, **margins, wspace=0.26, hspace=0.62, width_ratios=(1, 1.15))
+    grid = figure.add_gridspec(2, 2, **margins, wspace=0.26, hspace=0.7, width_ratios=(1, 1.15))
     axes = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0), (1, 1))]
     # The headline numbers have no labels at their left, so they may use that space.
     box = axes[0].get_position()

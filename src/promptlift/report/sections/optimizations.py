@@ -102,7 +102,7 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         row["doubted"] = _true(row["is_winner"]) and _key(row) in doubted
     level = _level(variants)
     measured = [row for row in variants if _is_measured(row)]
-    tables = [_tried_table(tried, material, level), _variant_table(measured, level)]
+    tables = [_tried_table(tried, material, level), *([_variant_table(measured, level)] if measured else [])]
     words = _words(material.optimizations, variants, level)
     if lifts:
         words.append(LABELS_WORDS)
