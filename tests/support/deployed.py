@@ -301,13 +301,10 @@ class World:
                     )
                     for n, (one, each) in enumerate(zip(ids, logged, strict=True))
                 ],
-                [
-                    {
-                        "conversation_id": one,
-                        "content": f"User: question {n}\nAssistant: {each.answer}".encode(),
-                    }
+                {
+                    one: f"User: question {n}\nAssistant: {each.answer}".encode()
                     for n, (one, each) in enumerate(zip(ids, logged, strict=True))
-                ],
+                },
             )
             with conversation_counts.following(connection, ids):
                 connection.execute(

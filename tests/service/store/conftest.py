@@ -33,7 +33,7 @@ class Filled:
 
     def add_conversations(self, *ids: str, prompt: str = "prm_1", **changes: Any) -> None:
         rows = [conversation_row(one, self.account, prompt, NOW, **changes) for one in ids]
-        contents = [{"conversation_id": one, "content": f"User: {one} \x00 ü".encode()} for one in ids]
+        contents = {one: f"User: {one} \x00 ü".encode() for one in ids}
         with self.database.write() as connection:
             conversations.add(connection, rows, contents)
 

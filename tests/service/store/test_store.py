@@ -8,8 +8,10 @@ from sqlalchemy import func, select
 
 from promptlift.service import clock
 from promptlift.service.store import accounts, conversations
+from promptlift.service.store.tables import conversation_contents
 from support.asking import query_of
 from support.databases import sqlite_only
+from support.stored_rows import conversation_row
 
 from .conftest import NOW
 
@@ -32,6 +34,16 @@ def test_usage_counts_in_calendar_months(filled):
         assert accounts.used_in_period(connection, filled.account, "conversations", now=NOW) == 7
         assert accounts.used_in_period(connection, filled.account, "conversations", now=start - 1) == 0
         assert accounts.used_in_period(connection, filled.account, "tokens", now=NOW) == 9
+
+
+def test_a_transcript_takes_less_room_than_its_text(filled):
+    said = "User: Where is my order?\nAssistant: On its way. ü\x00\n" * 100
+    with filled.database.write() as connection:
+        row = conversation_row("c", filled.account, "prm_1", NOW)
+        conversations.add(connection, [row], {"c": said.encode()})
+        found = conversations.find(connection, filled.account, "c")
+        stored = connection.scalar(select(func.length(conversation_contents.c.content)))
+    assert (found.content.decode(), stored < len(said) / 10) == (said, True)
 
 
 def test_no_request_is_lost_when_many_are_counted_at_once(filled):

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# Conversations per chunk of the built-in analyser. Chunks overlap: one is judged while another is stored.
-CLAIM: Final = 200
-CHUNK: Final = 50
+# Conversations that the built-in analyser claims and stores at once. Chunks overlap: one is judged while another is
+# stored. With fewer, the same pages of indexes and counts are written more often.
+CHUNK: Final = 200
 _CHUNKS_AT_A_TIME: Final = 3
 # With a model: conversations per chunk for each concurrent judgement. Few, so that several workers share the
 # last ones too.
@@ -173,7 +173,6 @@ class InsightJobs(Kind):
         # Model calls are expensive and slow: few are claimed ahead, and each answer is stored immediately.
         self._one_by_one = at_a_time > 1
         self.chunk = _ROUNDS * at_a_time if self._one_by_one else CHUNK
-        self._claim = self.chunk if self._one_by_one else CLAIM
         self._database = database
         self._judge = judge
         self._trial = trial or judge
@@ -211,7 +210,7 @@ class InsightJobs(Kind):
             return self._model.places(1)
         if held > 2 * self.chunk:
             return 0
-        return self._model.places(self._claim)
+        return self._model.places(self.chunk)
 
     def claimed(self, ids: Sequence[str]) -> None:
         """Note the claimed conversations: while the model is away, they are the trial."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import and_, delete, exists, func, or_, select, update
 
 from promptlift.schema.search import DELETED
-from promptlift.service.store import changes, conversation_counts
+from promptlift.service.store import changes, conversation_counts, conversations
 from promptlift.service.store.leases import announce
 from promptlift.service.store.tables.conversations import (
     ContentRow,
@@ -112,7 +112,7 @@ def change(
     announce(connection, ConversationRow)
     if content is not None:
         connection.execute(delete(ContentRow).where(ContentRow.conversation_id == before.id))
-        connection.execute(insert(ContentRow).values(conversation_id=before.id, content=content))
+        conversations.add_contents(connection, {before.id: content})
         for kind in (InsightsRow, VerdictRow):
             connection.execute(delete(kind).where(kind.conversation_id == before.id))
 

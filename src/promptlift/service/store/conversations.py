@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cache, reduce
 from operator import add as add_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -279,17 +280,24 @@ _KNOWN_KEYS_ONE_BY_ONE = text(
 _BY_IDS = select(*_COLUMNS, null(), null()).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 
 
-def add(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Sequence[Mapping[str, Any]]
-) -> None:
-    """Add conversations and their transcripts, and count them."""
+def add(connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Mapping[str, bytes]) -> None:
+    """Add conversations and their transcripts by id, and count them."""
     numbers = _next_numbers(connection, len(rows))
     stamp = changes.stamp(connection, {row["account_id"] for row in rows})
     numbered = [{**row, "seq": seq, "updated_at": stamp} for row, seq in zip(rows, numbers, strict=True)]
     insert_rows(connection, conversations, numbered)
-    insert_rows(connection, conversation_contents, contents)
+    add_contents(connection, contents)
     conversation_counts.add(connection, [row["id"] for row in numbered])
     announce(connection, ConversationRow)
+
+
+def add_contents(connection: Connection, contents: Mapping[str, bytes]) -> None:
+    """Add the transcripts of conversations by their ids, compressed quickly rather than to the smallest size."""
+    packed = [
+        {"conversation_id": one, "content": zlib.compress(raw, 1), "size": len(raw)}
+        for one, raw in contents.items()
+    ]
+    insert_rows(connection, conversation_contents, packed)
 
 
 def _next_numbers(connection: Connection, count: int) -> Sequence[int]:

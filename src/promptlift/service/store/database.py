@@ -76,12 +76,6 @@ _WRITER_CACHE = 32_768
 # PostgreSQL channel on which processes announce new work.
 _CHANNEL = "promptlift_work"
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
-# Transcripts are most of the written data. If PostgreSQL was built without lz4, its default compression
-# stays.
-_FASTER_COMPRESSION: Final = (
-    "DO $$ BEGIN EXECUTE 'ALTER TABLE conversation_contents ALTER COLUMN content SET COMPRESSION lz4'; "
-    "EXCEPTION WHEN OTHERS THEN NULL; END $$"
-)
 # Several processes may start at once: one creates or upgrades the tables while the others wait for this lock.
 _LOCK: Final = 7265736561726368
 # Jobs that one worker at a time does for all.
@@ -309,8 +303,6 @@ def _create_or_upgrade(connection: Connection, known: Sequence[str]) -> None:
         return
     # unspecified: tables of these names that another program made. They are left alone, and the start fails.
     metadata.create_all(connection, checkfirst=False)
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(_FASTER_COMPRESSION)
     connection.execute(insert(singleton_jobs), [{"id": name} for name in _JOBS])
     # As Alembic makes it.
     key = PrimaryKeyConstraint("version_num", name="alembic_version_pkc")

@@ -148,9 +148,8 @@ def measure(
         .outerjoin(ContentRow, ContentRow.conversation_id == ConversationRow.id)
         .where(*selection)
     ).one()
-    size = func.length(ContentRow.content)
     todo = (
-        select(case((size > most_chars, most_chars), else_=size).label("chars"))
+        select(case((ContentRow.size > most_chars, most_chars), else_=ContentRow.size).label("chars"))
         .select_from(ConversationRow)
         .outerjoin(VerdictRow, _verdict_of(judge_row_id))
         .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)

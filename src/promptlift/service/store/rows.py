@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
@@ -80,6 +81,17 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: str | None, _dialect: Dialect) -> Any:
         """Read a value."""
         return None if value is None else orjson.loads(value)
+
+
+class Compressed(TypeDecorator[bytes]):
+    """Bytes that are written compressed, and read as they were."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_result_value(self, value: bytes | None, _dialect: Dialect) -> bytes | None:
+        """Decompress bytes."""
+        return None if value is None else zlib.decompress(value)
 
 
 class Kept(TypeDecorator[ApiModel]):

@@ -212,7 +212,7 @@ class _Batch:
     connection: Connection
     now: int
     rows: list[dict[str, object]] = field(default_factory=list)
-    contents: list[dict[str, object]] = field(default_factory=list)
+    contents: dict[str, bytes] = field(default_factory=dict)
     outbox: list[events.NewEvent] = field(default_factory=list)
 
     def plan(self, entries: Sequence[Entry]) -> list[Added]:
@@ -278,7 +278,7 @@ class _Batch:
                 "generation": 1,
             }
         )
-        self.contents.append({"conversation_id": logged.id, "content": raw})
+        self.contents[logged.id] = raw
         payload = {
             "conversationId": logged.id,
             "promptId": logged.prompt_id,

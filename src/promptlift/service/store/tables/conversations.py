@@ -17,7 +17,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.rows import Account, Base, Key, Owned, Seq, Small, only, reference
+from promptlift.service.store.rows import (
+    Account,
+    Base,
+    Compressed,
+    Key,
+    Owned,
+    Seq,
+    Small,
+    only,
+    reference,
+)
 
 
 class ConversationRow(Owned, Base):
@@ -120,12 +130,17 @@ class DeletedConversationRow(Owned, Base):
 
 
 class ContentRow(Base):
-    """A transcript, stored apart from its conversation, because lists and counts never read it. Bytes, so that every character survives."""
+    """A transcript, stored apart from its conversation, because lists and counts never read it.
+
+    Bytes, so that every character survives. Compressed, because transcripts are most of what is written.
+    """
 
     __tablename__ = "conversation_contents"
 
     conversation_id: Mapped[str] = reference("conversations", primary_key=True)
-    content: Mapped[bytes]
+    content: Mapped[bytes] = mapped_column(Compressed)
+    # Its bytes before compression.
+    size: Mapped[int]
 
 
 class IdempotencyKeyRow(Base):
