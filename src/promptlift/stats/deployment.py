@@ -51,37 +51,6 @@ class Reduction:
     p_worse: float
 
 
-@dataclass(frozen=True, slots=True)
-class IssueResult:
-    """One issue of a deployment: its reduction, and the p-value for "worse", adjusted over the issues."""
-
-    issue: str
-    reduction: Reduction
-    p_worse_holm: float
-
-
-@dataclass(frozen=True, slots=True)
-class DeploymentVerdict:
-    """Verdict on a deployed fix.
-
-    Attributes
-    ----------
-    status
-        ``verified``, ``not_fixed``, ``regressed``, or ``pending``: no event yet.
-    reduction
-        Over all issues together.
-    issues
-        One result per issue.
-    check
-        1 to 3 for the check at 30, 60 or 120 conversations after the fix; ``None`` before the first.
-    """
-
-    status: DeploymentStatus
-    reduction: Reduction
-    issues: tuple[IssueResult, ...]
-    check: int | None
-
-
 def checkpoint(after_n: int) -> int | None:
     """Return the number of the last check due after ``after_n`` conversations; ``None`` before the first."""
     due = sum(after_n >= needed for needed in CHECKPOINTS)
@@ -162,8 +131,8 @@ def deployment_verdict(
     previously_verified: bool = False,
     worse_level: float = _WORSE_P,
     deadline_passed: bool = False,
-) -> DeploymentVerdict:
-    """Judge a deployed fix at one of its checks.
+) -> DeploymentStatus:
+    """Judge a deployed fix at one of its checks, at 30, 60 and 120 conversations after it.
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
     above 0. Not fixed: the upper end is below 50 %, or the deadline passed and they did not fall by more than
@@ -191,40 +160,14 @@ def deployment_verdict(
         raise ValueError("a deployment verdict needs at least one issue.")
     # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
     check = checkpoint(min(counts.after_n for counts in issues))
-    at = check or 1
-    single = [failure_reduction(*counts[1:], check=at) for counts in issues]
-    adjusted = holm([reduction.p_worse for reduction in single])
-    results = tuple(
-        IssueResult(counts.issue, reduction, float(p))
-        for counts, reduction, p in zip(issues, single, adjusted, strict=True)
-    )
-    pooled = failure_reduction(*(sum(counts[part] for counts in issues) for part in range(1, 5)), check=at)  # type: ignore[misc]
-    status = _status(
-        pooled,
-        worst=float(adjusted.min()),
-        due=check is not None,
-        previously_verified=previously_verified,
-        worse_level=worse_level,
-        deadline_passed=deadline_passed,
-    )
-    return DeploymentVerdict(status, pooled, results, check)
-
-
-def _status(
-    pooled: Reduction,
-    *,
-    worst: float,
-    due: bool,
-    previously_verified: bool,
-    worse_level: float,
-    deadline_passed: bool,
-) -> DeploymentStatus:
     if previously_verified:
-        return "regressed" if due and worst < worse_level else "verified"
+        p_worse = [failure_reduction(*counts[1:], check=check or 1).p_worse for counts in issues]
+        return "regressed" if check is not None and holm(p_worse).min() < worse_level else "verified"
+    all_together = map(sum, zip(*(counts[1:] for counts in issues), strict=True))
+    pooled = failure_reduction(*all_together, check=check or 1)
     fell = pooled.estimate is not None and pooled.estimate > _WANTED
-    if due and fell and pooled.low is not None and pooled.low > 0.0:
+    if check is not None and fell and pooled.low is not None and pooled.low > 0.0:
         return "verified"
     # An issue whose failures fell by half, though not significantly, does not count as persisting.
-    if (deadline_passed and not fell) or (due and pooled.high is not None and pooled.high < _WANTED):
-        return "not_fixed"
-    return "pending"
+    persists = check is not None and pooled.high is not None and pooled.high < _WANTED
+    return "not_fixed" if persists or (deadline_passed and not fell) else "pending"

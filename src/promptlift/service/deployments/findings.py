@@ -218,13 +218,13 @@ def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[J
         deadline_passed=len(after) >= CHECKPOINTS[-1] and any(row.before_fail for row in issues),
     )
     said = {"verified": "Failures fell by more than half", "not_fixed": "Failures did not fall by half"}
-    if verdict.status not in said:
+    if verdict not in said:
         return finding
     failed_before, failed_after = _failed(issues)
-    words = f"{said[verdict.status]}: {failed_before} conversations failed before, {failed_after} after"
+    words = f"{said[verdict]}: {failed_before} conversations failed before, {failed_after} after"
     return replace(
         finding,
-        status=verdict.status,
+        status=verdict,
         reduction_percent=_percent(issues),
         issues=issues,
         # Harm takes precedence.
@@ -248,7 +248,7 @@ def _still_verified(
         verdict = deployment_verdict(
             rows, previously_verified=True, worse_level=2.0 * share * look_level(look)
         )
-        if verdict.status == "regressed":
+        if verdict == "regressed":
             was, now = _failed(rows)
             issues = count_issues(before, recent)
             return replace(
