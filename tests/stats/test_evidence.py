@@ -74,14 +74,11 @@ def test_what_is_no_count_is_refused_by_name(bad):
 
 
 @pytest.mark.parametrize(("mode", "e"), [("low", 4), ("moderate", 9), ("high", 19)])
-def test_thresholds_of_confidence_are_odds_and_double_for_every_further_finalist(mode, e):
+def test_thresholds_of_confidence_are_odds(mode, e):
     assert e_threshold(mode) == e
     assert e / (1 + e) == pytest.approx(CONFIDENCE_THRESHOLDS[mode])
-    assert [e_threshold(mode, attempt=attempt) for attempt in (2, 3)] == [2 * e, 4 * e]
     with pytest.raises(ValueError, match="low, moderate or high"):
         e_threshold("certain")
-    with pytest.raises(ValueError, match="attempt"):
-        e_threshold(mode, attempt=0)
 
 
 def test_the_calibrated_confidence_is_bayes_rule():

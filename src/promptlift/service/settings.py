@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 API_PATH = "/api/v1"
 DEFAULT_PLAN: Final = "enterprise"
 DATABASE_NAME = "promptlift.db"
+_SECONDS: Final = {
+    "lease_seconds": (1.0, 3600.0),
+    "otlp_quiet_seconds": (0.0, 86_400.0),
+    "rehearsal_seconds": (0.0, REHEARSAL_SECONDS_MAX),
+}
 
 
 def default_data_folder() -> Path:
@@ -87,14 +92,11 @@ class ServiceSettings:
             raise ConfigError("PROMPTLIFT_API_KEY must have at least 16 printable ASCII characters")
         if self.secret_key is not None and len(self.secret_key) < 32:
             raise ConfigError("PROMPTLIFT_SECRET_KEY must have at least 32 characters, all of them random")
-        if not 1 <= self.lease_seconds <= 3600:
-            raise ConfigError("PROMPTLIFT_LEASE_SECONDS must be a number of seconds from 1 to 3600")
-        if not 0 <= self.otlp_quiet_seconds <= 86_400:
-            raise ConfigError("PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds from 0 to 86400")
-        if not 0 <= self.rehearsal_seconds <= REHEARSAL_SECONDS_MAX:
-            raise ConfigError(
-                f"PROMPTLIFT_REHEARSAL_SECONDS must be a number of seconds from 0 to {REHEARSAL_SECONDS_MAX:.0f}"
-            )
+        for name, (low, high) in _SECONDS.items():
+            if not low <= getattr(self, name) <= high:
+                raise ConfigError(
+                    f"PROMPTLIFT_{name.upper()} must be a number of seconds from {low:.0f} to {high:.0f}"
+                )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -116,7 +118,7 @@ class ServiceSettings:
             in ("1", "true", "yes", "on"),
             "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
         }
-        for name in ("lease_seconds", "otlp_quiet_seconds", "rehearsal_seconds"):
+        for name in _SECONDS:
             text = env.get(f"PROMPTLIFT_{name.upper()}")
             if text:
                 try:

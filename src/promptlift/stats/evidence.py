@@ -224,26 +224,19 @@ def confidence_calibrated(e: float, base_rate: float) -> float:
     return base_rate * e / (1.0 - base_rate + base_rate * e)
 
 
-def e_threshold(confidence_mode: ConfidenceMode, *, attempt: int = 1) -> float:
+def e_threshold(confidence_mode: ConfidenceMode) -> float:
     """Return the e-value that makes a finalist the winner: 4 / 9 / 19 for low / moderate / high.
-
-    The threshold doubles for every finalist that is confirmed after another one failed, so that the error of
-    the whole run stays bounded.
 
     Parameters
     ----------
     confidence_mode
         ``low``, ``moderate`` or ``high``.
-    attempt
-        1 for the first finalist, 2 for the second, and so on.
 
     Raises
     ------
     ValueError
-        If the mode is unknown or ``attempt`` is below 1.
+        If the mode is unknown.
     """
     if confidence_mode not in _E_THRESHOLDS:
         raise ValueError(f"confidence_mode must be low, moderate or high, not {confidence_mode!r}.")
-    if attempt < 1:
-        raise ValueError(f"attempt must be at least 1, not {attempt!r}.")
-    return _E_THRESHOLDS[confidence_mode] * 2.0 ** (attempt - 1)
+    return _E_THRESHOLDS[confidence_mode]

@@ -129,7 +129,7 @@ def _read_website(call: Call[SyncContextRequest]) -> CompanyReading:
     ApiException
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
-    from promptlift.service.websites.company import Websites  # noqa: PLC0415 - few read websites
+    from promptlift.service.websites.company import read_company  # noqa: PLC0415 - few read websites
     from promptlift.service.websites.visit import UnreadableWebsite  # noqa: PLC0415 - as above
 
     # unspecified: what happens without tokens. The page's own words are kept, as for a model in trouble.
@@ -138,8 +138,8 @@ def _read_website(call: Call[SyncContextRequest]) -> CompanyReading:
         limit = accounts.token_limit_reached(rows.core, call.account_id, now=now)
     no_model = None if limit is None else tokens_used_up(limit, now=now)
     try:
-        websites = Websites(call.context.net, call.context.models.calls_in_time)
-        return websites.read(call.body.url, no_model=no_model)
+        calls = call.context.models.calls_in_time()
+        return read_company(call.context.net, call.body.url, calls, no_model=no_model)
     except UnreadableWebsite as error:
         # unspecified: the error of a website that cannot be read.
         raise invalid({"url": str(error)}, "The website could not be read") from None

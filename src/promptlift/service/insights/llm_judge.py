@@ -32,7 +32,13 @@ from promptlift.service.insights.judge import (
 )
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.turns import read_turns
-from promptlift.service.llm.hostile_text import block_of_lines, json_line, quotation_from, storable_line
+from promptlift.service.llm.hostile_text import (
+    block_of_lines,
+    json_line,
+    quotation_from,
+    refuse_mark,
+    storable_line,
+)
 from promptlift.service.llm.port import LlmBadAnswer, LlmRefused, LlmUnavailable
 
 if TYPE_CHECKING:
@@ -300,8 +306,7 @@ def _refuse_forged(answer: JudgeAnswer, mark: str) -> None:
     written = [answer.summary, *answer.topics]
     for issue in answer.issues:
         written += [issue.title, issue.evidence or ""]
-    if any(mark in text for text in written):
-        raise ValueError("the answer repeats the mark around the conversation")
+    refuse_mark(mark, *written)
 
 
 def _checked_topics(topics: Sequence[str]) -> list[str]:

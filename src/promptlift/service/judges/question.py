@@ -13,7 +13,7 @@ from promptlift.schema.judges import JudgeExample
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import check_text
 from promptlift.service.insights.llm_judge import BUDGET_CHARS, transcript_lines
-from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
+from promptlift.service.llm.hostile_text import block_of_lines, json_line, refuse_mark, storable_line
 
 if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
@@ -46,14 +46,10 @@ Answer with one JSON object:
 - answer: true for yes, false for no."""
 
 
-def _line(text: str) -> str:
-    return storable_line(text)[:REASON_CHARS]
-
-
 class Answer(BaseModel):
     """The fields of a judge's answer."""
 
-    reason: Annotated[str, AfterValidator(_line)]
+    reason: Annotated[str, AfterValidator(lambda text: storable_line(text)[:REASON_CHARS])]
     answer: StrictBool
 
 
@@ -112,7 +108,6 @@ def ask(
     *,
     model: str,
     exclusions: str | None = None,
-    budget_chars: int = BUDGET_CHARS,
 ) -> QuestionVerdict:
     """Answer the question for one conversation.
 
@@ -132,7 +127,7 @@ def ask(
         Raised by the model.
     """
     check_text(transcript)
-    messages, mark = _messages(text, transcript, budget_chars=budget_chars)
+    messages, mark = _messages(text, transcript)
     answer = chat.chat(
         messages,
         purpose="judge",
@@ -140,18 +135,16 @@ def ask(
         temperature=0.0,
         max_tokens=ANSWER_TOKENS,
         schema=Answer,
-        check=lambda found: _refuse_forged(found, mark),
+        check=lambda found: refuse_mark(mark, found.reason),
     )
     reason = read_exclusions(exclusions).clean(answer.parsed.reason)
     return QuestionVerdict(answer.parsed.answer, reason, answer.prompt_tokens, answer.completion_tokens)
 
 
-def _messages(
-    text: JudgeText, transcript: Transcript, *, budget_chars: int
-) -> tuple[list[dict[str, str]], str]:
+def _messages(text: JudgeText, transcript: Transcript) -> tuple[list[dict[str, str]], str]:
     examples = [json_line(_example(at, one)) for at, one in enumerate(text.examples, start=1)]
     block = block_of_lines(
-        [*examples, *transcript_lines(transcript, budget_chars=budget_chars)], seed=secrets.randbits(128)
+        [*examples, *transcript_lines(transcript, budget_chars=BUDGET_CHARS)], seed=secrets.randbits(128)
     )
     rules = [_RULES.format(mark=block.mark, question=text.question)]
     if text.rubric.strip():
@@ -170,8 +163,3 @@ def _example(number: int, given: JudgeExample) -> dict[str, object]:
     reason = {"reason": given.reason} if given.reason else {}
     text = shorten_middle(given.text, BUDGET_CHARS // 6)
     return {"example": number, "text": text, "answer": given.answer, **reason}
-
-
-def _refuse_forged(answer: Answer, mark: str) -> None:
-    if mark in answer.reason:
-        raise ValueError("the answer repeats the mark around the conversation")

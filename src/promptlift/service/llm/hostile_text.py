@@ -81,6 +81,12 @@ def data_messages(
     return messages, block.mark
 
 
+def refuse_mark(mark: str, *texts: str) -> None:
+    """Raise ``ValueError`` for texts of an answer that repeat the mark: they may be copied from the data."""
+    if any(mark in text for text in texts):
+        raise ValueError("the answer repeats the mark around the data")
+
+
 def storable_text(text: str, limit: int | None = None) -> str:
     """Remove characters that databases cannot store (NUL, halves of surrogate pairs), and shorten in the middle."""
     kept = _UNSTORABLE.sub("", text)

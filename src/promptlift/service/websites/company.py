@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator, BaseModel
 
 from promptlift.service.llm.answers import LenientText
-from promptlift.service.llm.hostile_text import data_messages, storable_line
+from promptlift.service.llm.hostile_text import data_messages, refuse_mark, storable_line
 from promptlift.service.llm.port import Cancelled, LlmError
 from promptlift.service.websites.visit import UnreadableWebsite, full_url, read_page, visit
 
@@ -69,7 +69,10 @@ def harmless_sentences(text: str, limit: int = FIELD_CHARS) -> str:
     """Return a text as one line of whole sentences up to a length, without those addressed to a language model."""
     kept: list[str] = []
     room = limit
-    for sentence in _sentences(without_sentences(storable_line(text), _speaks_to_a_model)):
+    line = storable_line(text)
+    for sentence in _sentences(
+        without_sentences(line, lambda one: bool(_TO_A_MODEL.search(one[:_SENTENCE_CHARS])))
+    ):
         if len(sentence) > room:
             if not kept:
                 kept.append(storable_line(sentence, limit))
@@ -77,10 +80,6 @@ def harmless_sentences(text: str, limit: int = FIELD_CHARS) -> str:
         kept.append(sentence)
         room -= len(sentence) + 1
     return " ".join(kept)
-
-
-def _speaks_to_a_model(sentence: str) -> bool:
-    return _TO_A_MODEL.search(sentence[:_SENTENCE_CHARS]) is not None
 
 
 _Harmless = Annotated[LenientText, AfterValidator(harmless_sentences)]
@@ -108,8 +107,7 @@ def ask_about_company(model: ChatModel, page: PageText, *, seed: int) -> tuple[C
 
     def refuse(answer: Company) -> None:
         texts = (answer.industry, answer.objectives, answer.kpis)
-        if any(mark in text for text in texts):
-            raise ValueError("the answer repeats the mark around the page")
+        refuse_mark(mark, *texts)
         if not any(text.strip() for text in texts):
             raise ValueError("the answer says nothing")
 
@@ -164,71 +162,45 @@ class CompanyReading:
     problem: str | None = None
 
 
-class Websites:
-    """Read companies' websites.
+def read_company(
+    net: GuardedClient, url: str, calls: Calls | None, *, no_model: str | None = None
+) -> CompanyReading:
+    """Read a website and let the model summarize its description of the company.
+
+    Without a model the page's own words are used.
 
     Parameters
     ----------
-    net
-        Sends the requests.
-    new_calls
-        Return a new job's view of the language model; ``None`` without one.
-    model_seconds
-        Time limit for the model.
+    calls
+        A new job's view of the language model; ``None`` without one.
+    no_model
+        Why the model may not be used; ``None`` if it may.
+
+    Raises
+    ------
+    UnreadableWebsite
+        Says why.
     """
-
-    def __init__(
-        self,
-        net: GuardedClient,
-        new_calls: Callable[[], Calls | None],
-        *,
-        model_seconds: float = MODEL_SECONDS,
-    ) -> None:
-        self._net = net
-        self._new_calls = new_calls
-        self._model_seconds = model_seconds
-
-    def read(self, url: str, *, no_model: str | None = None) -> CompanyReading:
-        """Read a website and let the model summarize its description of the company.
-
-        Without a model the page's own words are used.
-
-        Parameters
-        ----------
-        no_model
-            Why the model may not be used; ``None`` if it may.
-
-        Raises
-        ------
-        UnreadableWebsite
-            Says why.
-        """
-        page = visit(self._net, full_url(url))
-        text = read_page(page.html)
-        if not (text.paragraphs or text.descriptions):
-            raise UnreadableWebsite("has no text that can be read without running its scripts")
-        calls = self._new_calls()
-        if calls is None:
-            return _own_words(text, page.url, _NO_MODEL)
-        if no_model is not None:
-            return _own_words(text, page.url, no_model)
-        return self._ask(calls, text, page.url)
-
-    def _ask(self, calls: Calls, text: PageText, url: str) -> CompanyReading:
-        watch = threading.Timer(self._model_seconds, calls.cancel)
-        watch.daemon = True
-        watch.start()
-        try:
-            company, model = ask_about_company(calls, text, seed=secrets.randbits(128))
-        except Cancelled:
-            problem = f"The language model did not answer within {self._model_seconds:g} seconds"
-        except LlmError as error:
-            problem = storable_line(str(error), 500)
-        else:
-            return CompanyReading(company, url, f"llm:{model}", calls.tokens)
-        finally:
-            watch.cancel()
-        return _own_words(text, url, problem, calls.tokens)
+    page = visit(net, full_url(url))
+    text = read_page(page.html)
+    if not (text.paragraphs or text.descriptions):
+        raise UnreadableWebsite("has no text that can be read without running its scripts")
+    if calls is None or no_model is not None:
+        return _own_words(text, page.url, _NO_MODEL if calls is None else str(no_model))
+    watch = threading.Timer(MODEL_SECONDS, calls.cancel)
+    watch.daemon = True
+    watch.start()
+    try:
+        company, model = ask_about_company(calls, text, seed=secrets.randbits(128))
+    except Cancelled:
+        problem = f"The language model did not answer within {MODEL_SECONDS:g} seconds"
+    except LlmError as error:
+        problem = storable_line(str(error), 500)
+    else:
+        return CompanyReading(company, page.url, f"llm:{model}", calls.tokens)
+    finally:
+        watch.cancel()
+    return _own_words(text, page.url, problem, calls.tokens)
 
 
 def _own_words(text: PageText, url: str, problem: str, tokens: int = 0) -> CompanyReading:
