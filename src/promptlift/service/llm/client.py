@@ -6,10 +6,9 @@ import asyncio
 import math
 import random
 import time
-from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlsplit
@@ -63,53 +62,6 @@ CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 4.0
 PROBE_SECONDS: Final = 3.0
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
-# How many of the last answers determine the expected time.
-_REMEMBERED: Final = 32
-_ENOUGH: Final = 8
-
-
-@dataclass
-class AdaptiveTimeout:
-    """A timeout for one answer: the full ``limit`` for an unknown endpoint, far less for a fast one that hangs.
-
-    The limit applies until a few answers for the purpose are known. From then on the timeout is ``times`` the
-    slowest of the last ones, at least ``shortest``, and doubles with every timeout of the same call up to the
-    limit: an answer that truly takes long gets its time in the end.
-
-    Attributes
-    ----------
-    limit
-        Maximum seconds.
-    shortest
-        Minimum seconds, unless the limit is lower.
-    times
-        How much longer than the slowest known answer an answer may take.
-    """
-
-    limit: float
-    shortest: float = 20.0
-    times: float = 6.0
-    _took: dict[str, deque[float]] = field(default_factory=dict, init=False)
-
-    def record(self, purpose: str, seconds: float) -> None:
-        """Record how long a complete answer took."""
-        self._took.setdefault(purpose, deque(maxlen=_REMEMBERED)).append(seconds)
-
-    def seconds(self, purpose: str, *, timeouts: int = 0) -> float:
-        """Return how long to wait for the next answer.
-
-        Parameters
-        ----------
-        purpose
-            Purpose of the answer: a judgement takes longer than a greeting.
-        timeouts
-            Timeouts of the same call so far.
-        """
-        if self.limit <= self.shortest:
-            return self.limit
-        known = self._took.get(purpose, ())
-        usual = self.times * max(known) if len(known) >= _ENOUGH else self.limit
-        return min(self.limit, max(self.shortest, usual) * 2.0 ** min(timeouts, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +73,7 @@ class Request:
     body
         JSON to POST; ``None`` makes it a GET.
     seconds
-        For each attempt; if ``None``, derived from the duration of earlier answers.
+        For each attempt; ``None`` for those of the client.
     """
 
     path: str
@@ -150,10 +102,6 @@ class _NoAnswer(Exception):
     """There was no complete answer. The message explains why, without the address or the key."""
 
 
-class _TooSlow(_NoAnswer):
-    """The deadline passed."""
-
-
 class ChatClient:
     """Query one OpenAI-compatible endpoint. Thread-safe.
 
@@ -167,7 +115,7 @@ class ChatClient:
     policy
         When to repeat a request: after no answer, 408, 425, 429, 5xx, and a 200 without a completion.
     timeout
-        Seconds for one request; less for an endpoint known to be faster, see ``AdaptiveTimeout``.
+        Seconds for one request; by default those of the settings.
 
     Attributes
     ----------
@@ -180,7 +128,7 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._timeout = AdaptiveTimeout(settings.timeout if timeout is None else timeout)
+        self._timeout = settings.timeout if timeout is None else timeout
         self._loop = EventLoopThread("promptlift-llm", at_end=self._close_connections)
         self.availability = Availability(after=UNANSWERED_REQUESTS)
         self._dialects: dict[str, Dialect] = {}
@@ -363,26 +311,21 @@ class ChatClient:
     async def _attempts(self, request: Request, job: Calls) -> Reply:
         content = None if request.body is None else encode(request.body)
         start = time.monotonic()
-        attempt, timeouts = 0, 0
+        attempt = 0
         while True:
             attempt += 1
             retry_after = None
             try:
                 async with job.places or nullcontext():
                     job.begin()
-                    allowed = request.seconds or self._timeout.seconds(request.purpose, timeouts=timeouts)
-                    begun = time.monotonic()
-                    reply = await self._exchange(request, content, allowed)
+                    reply = await self._exchange(request, content, request.seconds or self._timeout)
             except _NoAnswer as error:
-                timeouts += isinstance(error, _TooSlow)
                 problem: str | None = str(error)
             else:
                 problem, retry_after = _problem(reply, request.body), reply.retry_after
             if problem is None:
                 job.record(None)
                 job.tokens += sum(read_usage(reply.document))
-                if reply.status == 200 and request.seconds is None:
-                    self._timeout.record(request.purpose, time.monotonic() - begun)
                 return reply
             problem = self._redact(problem)
             job.record(problem)
@@ -423,7 +366,7 @@ class ChatClient:
                     if len(body) > ANSWER_BYTES:
                         raise _NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
         except TimeoutError:
-            raise _TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
+            raise _NoAnswer(f"it did not answer within {seconds:.3g} seconds") from None
         except httpx.ConnectTimeout:
             raise _NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
