@@ -55,13 +55,11 @@ class OutcomeRule:
         if self.sign in _ORDERS:
             number = _number(found)
             return None if number is None else _ORDERS[self.sign](number, float(self.value))
-        return self._equals(found) is (self.sign != "!=")
-
-    def _equals(self, found: Any) -> bool:
+        equal = str(found).strip().casefold() == self.value.casefold()
         numbers = _number(found), _number(self.value)
         if None not in numbers and not isinstance(found, bool):
-            return numbers[0] == numbers[1]
-        return str(found).strip().casefold() == self.value.casefold()
+            equal = numbers[0] == numbers[1]
+        return equal is (self.sign != "!=")
 
 
 def parse_rule(text: str) -> OutcomeRule:

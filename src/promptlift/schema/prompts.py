@@ -118,12 +118,8 @@ def _past(time: datetime) -> datetime:
 PastTime = Annotated[UtcTime, AfterValidator(_past)]
 
 
-def _rule(text: str) -> str:
-    return str(parse_rule(text))
-
-
 # An empty text removes the outcome.
-Outcome = Annotated[LongText, AfterValidator(lambda text: _rule(text) if text.strip() else "")]
+Outcome = Annotated[LongText, AfterValidator(lambda text: str(parse_rule(text)) if text.strip() else "")]
 
 
 def _line(rate: float) -> float:

@@ -382,7 +382,9 @@ def compare_arms(
     for one in outcomes:
         by_arm[one.arm][one.cell] = one
     scores = _scores(by_arm, level)
-    chosen = _best(scores) if reference == BEST else reference
+    chosen = reference
+    if reference == BEST:
+        chosen = max(scores, key=lambda one: -1.0 if one.rate is None else one.rate).arm
     if chosen not in by_arm:
         raise ValueError(f"the reference must be one of the arms {list(arms)}, not {reference!r}.")
     others = [arm for arm in arms if arm != chosen]
@@ -500,10 +502,6 @@ def _arm_score(arm: int, outcomes: Sequence[ArmOutcome], level: float) -> ArmSco
         _mean([one.sentiment for one in outcomes]),
         _mean([one.quality for one in outcomes]),
     )
-
-
-def _best(scores: Sequence[ArmScore]) -> int:
-    return max(scores, key=lambda one: -1.0 if one.rate is None else one.rate).arm
 
 
 def _adjusted(p_values: Mapping[int, float]) -> dict[int, float]:

@@ -259,13 +259,14 @@ class LlmJudge:
         except LlmBadAnswer as error:
             raise JudgeFailed(str(error), tokens=error.tokens) from error
         found = answer.parsed
+        names = (storable_line(topic).lower()[:TOPIC_CHARS].strip() for topic in found.topics)
         steps, failed_step = find_steps(read_turns(transcript), completed=found.task_completed)
         judgement = Judgement(
             sentiment=found.sentiment,
             sentiment_score=round(max(-1.0, min(1.0, found.sentiment_score)), 4),
             task_completed=found.task_completed,
             quality=round(max(0.0, min(100.0, found.quality)), 1),
-            topics=_checked_topics(found.topics),
+            topics=list(dict.fromkeys(filter(None, names)))[:TOPICS_MAX],
             summary=found.summary[:SUMMARY_CHARS],
             issues=_checked_issues(found.issues, said),
             tokens=answer.tokens,
@@ -283,7 +284,7 @@ def _checked_criteria(answer: JudgeAnswer, count: int) -> tuple[bool, ...]:
     """
     if not isinstance(answer, TargetsJudgeAnswer):
         return ()
-    met = {_loose(criterion.name): criterion.met for criterion in answer.criteria}
+    met = {storable_line(criterion.name).casefold(): criterion.met for criterion in answer.criteria}
     names = [target_name(number) for number in range(1, count + 1)]
     complete = len(met) == len(answer.criteria) and met.keys() == set(names)
     return tuple(met[name] for name in names) if complete else ()
@@ -309,12 +310,6 @@ def _refuse_forged(answer: JudgeAnswer, mark: str) -> None:
     refuse_mark(mark, *written)
 
 
-def _checked_topics(topics: Sequence[str]) -> list[str]:
-    """Return the topics in lower case, without duplicates, limited in length and number."""
-    names = (storable_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
-    return list(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
-
-
 def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> list[Issue]:
     """Return the issues, worst first; evidence that is not in the transcript is dropped."""
     return worst_first(
@@ -325,10 +320,6 @@ def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> list[Issue]:
         )
         for issue in issues[:ISSUES_MAX]
     )
-
-
-def _loose(text: str) -> str:
-    return storable_line(text).casefold()
 
 
 def judge_messages(

@@ -225,7 +225,10 @@ class InsightJobs(Kind):
                 for account_id in {row.account_id for row in rows if row.known is None}
             }
         if known := [row for row in rows if row.known is not None]:
-            self._decide_again(known)
+            # Only their verdict changes, by the current outcome rule or learned judge.
+            self._store(known, [Insights.model_validate_json(row.known or "{}") for row in known])
+            for row in known:
+                self._model.untested(row.id)
             rows = [row for row in rows if row.known is None]
         if self._judge.analyser != LEXICON:
             rows = self._with_tokens(rows)
@@ -233,12 +236,6 @@ class InsightJobs(Kind):
             self._keep_as_they_come({self._judges.submit(self._judge_all, [row], general) for row in rows})
             return
         self._keep(self._judge_all(rows, general))
-
-    def _decide_again(self, rows: Sequence[ToJudge]) -> None:
-        """Store the insights of conversations with their verdict by the current outcome rule or learned judge."""
-        self._store(rows, [Insights.model_validate_json(row.known or "{}") for row in rows])
-        for row in rows:
-            self._model.untested(row.id)
 
     def _with_tokens(self, rows: Sequence[ToJudge]) -> Sequence[ToJudge]:
         """Return the conversations of accounts that may use more tokens; the others wait for next month."""

@@ -12,6 +12,7 @@ import hashlib
 import math
 from collections import Counter
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import numpy as np
@@ -360,7 +361,7 @@ class Alignment(JudgeRunner):
         """Return conversations for a reflection: alternating mistakes of both kinds, different ones in each generation, and some correct ones."""
         order = sorted(wrong, key=lambda one: _draw(self.row.seed, generation, one))
         kinds = [[one for one in order if self._labels[one] is value] for value in (True, False)]
-        turns = [one for pair in zip(*map(_padded, kinds), strict=False) for one in pair if one is not None]
+        turns = [one for pair in zip_longest(*kinds) for one in pair if one is not None]
         right = sorted(
             (one for one in answers if answers[one] == self._labels[one]),
             key=lambda one: _draw(self.row.seed, generation, one),
@@ -405,10 +406,6 @@ class Alignment(JudgeRunner):
     def _save(self) -> None:
         with self.transaction() as connection:
             runs.change(connection, self.row, state=self._state.model_dump())
-
-
-def _padded(ids: list[str]) -> list[str | None]:
-    return [*ids, *[None] * (WRONG_SHOWN - len(ids))]
 
 
 def _measured(

@@ -236,8 +236,9 @@ class ChatClient:
                     parsed = parse_answer(text, question.schema, question.check)
                 except ValueError as error:
                     if not left:
+                        times = {1: "", 2: " twice"}.get(policy.answers, f" {policy.answers} times")
                         raise LlmBadAnswer(
-                            f"The language model's answer did not fit{_times(policy.answers)}: {error}"
+                            f"The language model's answer did not fit{times}: {error}"
                         ) from None
                     # Only the last misfit is shown: the request keeps its length.
                     said = [*first, *_asked_again(text, str(error))]
@@ -435,10 +436,6 @@ def _problem(reply: Reply, body: Body | None) -> str | None:
     if names_the_shape(said, body):
         return None
     return f"it answered {reply.status} {said}".rstrip()
-
-
-def _times(answers: int) -> str:
-    return {1: "", 2: " twice"}.get(answers, f" {answers} times")
 
 
 def _asked_again(text: str, reason: str) -> list[dict[str, str]]:

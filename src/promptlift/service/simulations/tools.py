@@ -77,8 +77,11 @@ def calls_in(answer: str) -> tuple[str, list[ToolCall]]:
         return answer, []
     # Arguments may span several lines.
     parts = re.split(rf"(?m)^[ \t]*(?={re.escape(CALL.strip())})", "\n".join(lines[first:]))
+    # A model may write text after a call.
     calls = [
-        call for part in parts if part.strip() and (call := read_call(_to_last_bracket(part))) is not None
+        call
+        for part in parts
+        if part.strip() and (call := read_call(part[: part.rfind(")") + 1] or part)) is not None
     ]
     return ("\n".join(lines[:first]).strip(), calls) if calls else (answer, [])
 
@@ -103,12 +106,6 @@ def logged_calls(content: str) -> Iterator[LoggedCall]:
             yield LoggedCall(waiting.pop(0), result[:RESULT_CHARS])
         else:
             waiting, answered = [], False
-
-
-def _to_last_bracket(text: str) -> str:
-    """Cut off text that a model writes after a call."""
-    end = text.rfind(")")
-    return text if end < 0 else text[: end + 1]
 
 
 def _canonical(arguments: str) -> str:
@@ -199,7 +196,7 @@ class Toolbox:
     def _signature(self, name: str) -> str:
         arguments: Counter[str] = Counter()
         for one in self._calls.get(name, ()):
-            arguments.update(_keys(one.call))
+            arguments.update(key for key in _object(one.call) if re.fullmatch(r"[\w.-]{1,60}", key))
         shown = ", ".join(f'"{key}": …' for key, _ in arguments.most_common(ARGUMENTS_NAMED))
         return f"{name}({{{shown}}})"
 
@@ -209,11 +206,6 @@ def _named_in(prompt: str) -> list[str]:
     spoken_of = filter(_SPEAKS_OF_TOOLS.search, _SENTENCES.split(prompt))
     quoted = [name for sentence in spoken_of for name in _QUOTED.findall(sentence)]
     return list(dict.fromkeys([*called, *quoted]))
-
-
-def _keys(call: ToolCall) -> list[str]:
-    found = _object(call)
-    return [key for key in found if re.fullmatch(r"[\w.-]{1,60}", key)]
 
 
 def _parts(call: ToolCall) -> set[str]:

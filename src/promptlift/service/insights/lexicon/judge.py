@@ -28,7 +28,7 @@ from promptlift.service.insights.turns import JudgedTurn, read_turns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.insights import Sentiment, Severity
+    from promptlift.schema.insights import Severity
     from promptlift.schema.transcript import Transcript
     from promptlift.service.insights.lexicon.signals import Signals
     from promptlift.service.insights.organization import Organization
@@ -125,16 +125,12 @@ def summarize(turns: Sequence[JudgedTurn], signals: Signals) -> str:
     answers = [turn for turn in turns if turn.speaker == "assistant"]
     if not answers:
         return f"{asked} Nobody answered."[:SUMMARY_CHARS]
-    last = f"Last answer: “{_one_line(_last_answer(answers).text, END_CHARS)}”."
+    # Up to two polite endings are skipped.
+    told = (
+        turn for turn in reversed(answers[-3:]) if not any(one in turn.words for one in phrases.ANYTHING_ELSE)
+    )
+    last = f"Last answer: “{_one_line(next(told, answers[-1]).text, END_CHARS)}”."
     return " ".join(part for part in (asked, f"{ending}." if ending else "", last) if part)[:SUMMARY_CHARS]
-
-
-def _last_answer(answers: Sequence[JudgedTurn]) -> JudgedTurn:
-    """Return the last answer, skipping up to two polite endings."""
-    for turn in reversed(answers[-3:]):
-        if not any(phrase in turn.words for phrase in phrases.ANYTHING_ELSE):
-            return turn
-    return answers[-1]
 
 
 def _one_line(text: str, limit: int) -> str:
@@ -217,14 +213,19 @@ class LexiconJudge:
         """
         check_text(transcript)
         reading = read_conversation(transcript)
-        excluded = read_exclusions(exclusions)
+        excluded, score = read_exclusions(exclusions), round(reading.sentiment_score, 4)
         issues = find_issues(reading.signals)
         burden = min(1.0, sum(WEIGHTS[issue["severity"]] for issue in issues))
         completed = reading.completion_score >= COMPLETED_FROM
         steps, failed_step = find_steps(reading.turns, completed=completed)
         judgement = Judgement(
-            sentiment=_label(reading.sentiment_score),
-            sentiment_score=round(reading.sentiment_score, 4),
+            # Derived from the stored number, so that score and label never disagree.
+            sentiment="positive"
+            if score >= POSITIVE_FROM
+            else "negative"
+            if score <= NEGATIVE_TO
+            else "neutral",
+            sentiment_score=score,
             task_completed=completed,
             quality=round(
                 QUALITY_COMPLETION * reading.completion_score
@@ -247,12 +248,6 @@ def _weighted(sentiments: Sequence[float]) -> float:
     step = (LAST_TURN_WEIGHT - 1) / max(len(sentiments) - 1, 1)
     weights = [1 + step * place for place in range(len(sentiments))]
     return sum(w * s for w, s in zip(weights, sentiments, strict=True)) / sum(weights)
-
-
-def _label(score: float) -> Sentiment:
-    # The label is derived from the stored number, so that score and label never disagree.
-    score = round(score, 4)
-    return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"
 
 
 def find_issues(signals: Signals) -> list[Issue]:

@@ -139,6 +139,7 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
     )
     not_solved = _find(closing_verdicts, phrases.NOT_SOLVED)
     answers = [turn for turn in turns if turn.speaker == "tool" and turn.text.startswith(RESULT)]
+    said_again = (user[at].text for at in range(len(user) - 1, 0, -1) if says_again(user[at], user[:at]))
     return Signals(
         thanks=thanks,
         solved=None if not_solved else solved,
@@ -147,7 +148,7 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
         not_solved=not_solved,
         gives_up=_find(user[1:], phrases.GIVES_UP),
         wants_person=_find(user, phrases.WANTS_A_PERSON),
-        repeats=_find(user[1:], phrases.REPEATS) or _said_again(user),
+        repeats=_find(user[1:], phrases.REPEATS) or next(said_again, None),
         upset=_most_upset(user, sentiments),
         done=_find(ending, phrases.DONE),
         cannot=_find(ending, phrases.CANNOT),
@@ -224,13 +225,6 @@ def _phrases_by_word(wanted: tuple[str, ...]) -> tuple[dict[str, list[str]], fro
     for phrase in wanted:
         by_word[max(phrase.split(), key=len)].append(phrase)
     return dict(by_word), frozenset(by_word)
-
-
-def _said_again(user: Sequence[JudgedTurn]) -> str | None:
-    for place in range(len(user) - 1, 0, -1):
-        if says_again(user[place], user[:place]):
-            return user[place].text
-    return None
 
 
 def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
