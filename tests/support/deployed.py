@@ -340,8 +340,7 @@ def _document(logged: Logged) -> dict[str, Any]:
 def look(world: World) -> int:
     """Do what the watcher does, and return how many checks were due."""
     rows = watch.due(world.database)
-    for row in rows:
-        watch.check(world.database, row)
+    watch.look(world.database)
     return len(rows)
 
 

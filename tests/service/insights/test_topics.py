@@ -77,7 +77,7 @@ def renewed(world, job, contents=()):
     log(world, [*contents] or topical("English", 1, seed=9)["content"].tolist())
     with world.database.write() as connection:
         connection.execute(update(AtlasRow).values(found_at=clock.now() - 2 * clock.DAY))
-    job._everywhere_at = 0.0
+    job._look_at = 0.0
     job._look()
 
 
@@ -102,7 +102,7 @@ def test_two_workers_find_the_same_topics_once_and_a_day_later_again(world):
     assert first.version == 1
     assert len(first.found.topics) >= 3
     # Without new conversations nothing is found anew.
-    jobs[0]._everywhere_at = 0.0
+    jobs[0]._look_at = 0.0
     jobs[0]._look()
     assert kept(world).version == 1
     renewed(world, jobs[0])

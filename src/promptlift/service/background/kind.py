@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from promptlift.service.store import SQLAlchemyError
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.tables.accounts import SingletonJobRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
+_LOOK_ANYWAY_SECONDS: Final = 60.0
 
 
 class Kind(ABC):
@@ -84,6 +88,17 @@ class Kind(ABC):
         return None
 
 
+def each(what: str, rows: Iterable[T], act: Callable[[T], None], *, key: str = "id") -> None:
+    """Act on every row. A defect in one is logged and must not block the others; a failure of the database ends it."""
+    for row in rows:
+        try:
+            act(row)
+        except SQLAlchemyError:
+            raise
+        except Exception:  # noqa: BLE001 - logged
+            _LOG.exception("%s %s was left out", what, getattr(row, key))
+
+
 class SingletonJob(Kind):
     """A job that one worker at a time runs repeatedly for all, for as long as the worker lives.
 
@@ -95,17 +110,38 @@ class SingletonJob(Kind):
         Function to call each time.
     every_seconds
         Pause before each time.
+    news_in
+        Table whose news :meth:`has_news` reports.
     """
 
     watches_leases = True
 
-    def __init__(self, name: str, step: Callable[[], None], *, every_seconds: float) -> None:
+    def __init__(
+        self, name: str, step: Callable[[], None], *, every_seconds: float, news_in: str = ""
+    ) -> None:
         super().__init__()
         self.name = name
         self.leases = Leases(SingletonJobRow, SingletonJobRow.id == name)
         self._step = step
         self._every_seconds = every_seconds
         self._over = threading.Event()
+        self._news_in = news_in
+        self._news = threading.Event()
+        self._look_at = 0.0
+
+    def announced(self, tables: Collection[str]) -> bool:
+        """Note whether there is news."""
+        if self._news_in in tables:
+            self._news.set()
+        return super().announced(tables)
+
+    def has_news(self) -> bool:
+        """Return whether there was news, or a minute has passed, since this returned True: other processes may have told nothing."""
+        if not self._news.is_set() and time.monotonic() < self._look_at:
+            return False
+        self._news.clear()
+        self._look_at = time.monotonic() + _LOOK_ANYWAY_SECONDS
+        return True
 
     def claimed(self, ids: Sequence[str]) -> None:
         """Note that this worker has the job."""

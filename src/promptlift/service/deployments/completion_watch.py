@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from promptlift.schema.basis import may_tell
 from promptlift.schema.events import QualityDropped
 from promptlift.service import clock
-from promptlift.service.store import SQLAlchemyError, aggregates, events, prompts
+from promptlift.service.background.kind import each
+from promptlift.service.store import aggregates, events, prompts
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.prompts import PromptRow
 
-_LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 300.0
 # More days than any account has.
 _ALL_DAYS = 1_000_000
@@ -30,17 +30,10 @@ def look(database: Database) -> None:
     with database.read() as connection:
         watched = prompts.watched(connection)
     of_account = Counter(row.account_id for row in watched)
-    for row in watched:
-        try:
-            _look_at(database, row, prompts_watched=of_account[row.account_id])
-        except SQLAlchemyError:
-            raise
-        except Exception:  # noqa: BLE001 - logged
-            # A defect in one prompt must not block the others.
-            _LOG.exception("prompt %s could not be watched", row.id)
+    each("the watch of prompt", watched, partial(_look_at, database, of_account))
 
 
-def _look_at(database: Database, row: PromptRow, *, prompts_watched: int) -> None:
+def _look_at(database: Database, watched: Counter[str], row: PromptRow) -> None:
     line, now = row.alert_below, clock.now()
     if line is None:
         return
@@ -54,7 +47,9 @@ def _look_at(database: Database, row: PromptRow, *, prompts_watched: int) -> Non
         basis = aggregates.totals(connection, row.account_id, row.id, since=first).basis
     days = found[row.id].days if row.id in found else {}
     nights = [(day, *days[day]) for day in sorted(days) if days[day][0] and (first is None or day >= first)]
-    seen = watch([(judged, completed) for _, judged, completed in nights], line, prompts=prompts_watched)
+    seen = watch(
+        [(judged, completed) for _, judged, completed in nights], line, prompts=watched[row.account_id]
+    )
     is_below = seen.is_below and basis is not None and may_tell(basis)
     if is_below == (row.alerted_at is not None):
         return

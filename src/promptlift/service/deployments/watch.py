@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.service import clock
-from promptlift.service.background.kind import SingletonJob
+from promptlift.service.background.kind import SingletonJob, each
 from promptlift.service.deployments import evidence, ramp
 from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.findings import judge
-from promptlift.service.store import SQLAlchemyError, deployments, events, prompts
+from promptlift.service.store import deployments, prompts
+from promptlift.service.store.events import NewInsights
 from promptlift.stats.production import look_number
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import DeploymentRow
     from promptlift.stats.deployment import DeploymentStatus
 
-_LOG = logging.getLogger(__name__)
 LOOK_SECONDS = 2.0
 LOOK_EVERYWHERE_SECONDS = 60.0
 _EVENTS: dict[str, EventKind] = {
@@ -38,7 +37,7 @@ _EVENTS: dict[str, EventKind] = {
 }
 
 
-def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[DeploymentRow]:
+def due(database: Database, *, prompt_ids: Collection[str] | None = None) -> list[DeploymentRow]:
     """Return the live deployments with enough newly judged conversations for their next look.
 
     Parameters
@@ -53,21 +52,6 @@ def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[Deplo
             if (prompt_ids is None or row.prompt_id in prompt_ids)
             and look_number(evidence.count(connection, row)) > look_number(row.checked)
         ]
-
-
-def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
-    """Return the prompts with insights newer than an event, and the number of the newest event.
-
-    Parameters
-    ----------
-    after
-        ``None`` to get only the number.
-    """
-    with database.read() as connection:
-        newest = events.last(connection)
-        if after is None or newest <= after:
-            return set(), newest
-        return {prompt_id for _, prompt_id in events.with_news(connection, after=after)}, newest
 
 
 def check(database: Database, deployment: DeploymentRow) -> None:
@@ -144,6 +128,11 @@ def _roll_back(connection: Connection, deployment: DeploymentRow, prompt: Prompt
         live.live_again(earlier, seq, reason="Live again, because the version after it was rolled back")
 
 
+def look(database: Database, prompt_ids: Collection[str] | None = None) -> None:
+    """Look at the live deployments that are due, of some prompts, or of all."""
+    each("the deployment", due(database, prompt_ids=prompt_ids), partial(check, database))
+
+
 class ProductionWatch(SingletonJob):
     """Check live versions whenever enough of their new conversations have been judged, and ramps every minute.
 
@@ -154,40 +143,18 @@ class ProductionWatch(SingletonJob):
     """
 
     def __init__(self, database: Database) -> None:
-        super().__init__("watch_deployments", self._check_news, every_seconds=LOOK_SECONDS)
+        super().__init__("watch_deployments", self._look, every_seconds=LOOK_SECONDS, news_in="insights")
         self._database = database
-        self._seen: int | None = None
-        self._has_news = threading.Event()
+        self._new_insights = NewInsights(database, from_now=True)
         self._everywhere_at = 0.0
 
-    def announced(self, tables: Collection[str]) -> bool:
-        """Note that there are new insights."""
-        if "insights" in tables:
-            self._has_news.set()
-        return super().announced(tables)
-
-    def _check_news(self) -> None:
-        # Check all periodically: another process's event may have a lower number and be committed later.
-        everywhere = time.monotonic() >= self._everywhere_at
-        if not (everywhere or self._has_news.is_set()):
+    def _look(self) -> None:
+        if not self.has_news():
             return
-        self._has_news.clear()
+        # All periodically: another process's event may have a lower number and be committed later.
+        everywhere = time.monotonic() >= self._everywhere_at
         if everywhere:
             ramp.look(self._database)
             self._everywhere_at = time.monotonic() + LOOK_EVERYWHERE_SECONDS
-        prompt_ids, newest = news(self._database, after=self._seen)
-        if prompt_ids or everywhere:
-            for row in due(self._database, prompt_ids=None if everywhere else prompt_ids):
-                self._check(row.id)
-        self._seen = newest
-
-    def _check(self, deployment_id: str) -> None:
-        with self._database.read() as connection:
-            row = deployments.get(connection, deployment_id)
-        try:
-            check(self._database, row)
-        except SQLAlchemyError:
-            raise
-        except Exception:  # noqa: BLE001 - logged
-            # A defect in one deployment must not block the others.
-            _LOG.exception("deployment %s could not be checked", deployment_id)
+        with self._new_insights.taken() as found:
+            look(self._database, None if everywhere else {prompt_id for _, prompt_id in found})

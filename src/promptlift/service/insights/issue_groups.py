@@ -24,7 +24,8 @@ from promptlift.service import clock
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.hostile_text import data_messages, storable_line
 from promptlift.service.llm.port import Cancelled, LlmError
-from promptlift.service.store import accounts, aggregates, events
+from promptlift.service.store import accounts, aggregates
+from promptlift.service.store.events import NewInsights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -211,16 +212,13 @@ class IssueNaming:
         self._database = database
         self._client = client
         self._model = model
-        self._seen = 0
+        self._new_insights = NewInsights(database)
 
     def step(self) -> None:
         """Name the new titles of every account with new insights."""
-        with self._database.read() as connection:
-            last = events.last(connection)
-            found = events.with_news(connection, after=self._seen)
-        for account_id in sorted({account_id for account_id, _ in found}):
-            self._name_titles(account_id)
-        self._seen = last
+        with self._new_insights.taken() as found:
+            for account_id in sorted({account_id for account_id, _ in found}):
+                self._name_titles(account_id)
 
     def _name_titles(self, account_id: str) -> None:
         since = clock.now() - DAYS * clock.DAY

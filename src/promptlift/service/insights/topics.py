@@ -7,7 +7,6 @@ one line of text: the worst that a hostile conversation can cause is a wrong nam
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import defaultdict
 from functools import lru_cache
@@ -19,16 +18,16 @@ from pydantic import BaseModel
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
-from promptlift.service.background.kind import SingletonJob
+from promptlift.service.background.kind import SingletonJob, each
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.hostile_text import data_messages, storable_line
 from promptlift.service.llm.port import Cancelled, LlmError
-from promptlift.service.store import SQLAlchemyError, accounts, topics
+from promptlift.service.store import accounts, topics
 from promptlift.service.store.rows import Rows
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 2.0
-_LOOK_EVERYWHERE_SECONDS: Final = 60.0
 _RENEWED_AFTER: Final = clock.DAY
 # Topics of prompts kept in memory.
 _KEPT: Final = 16
@@ -185,39 +183,23 @@ class TopicJob(SingletonJob):
     """
 
     def __init__(self, database: Database, client: ChatClient | None = None) -> None:
-        super().__init__("find_topics", self._look, every_seconds=LOOK_SECONDS)
+        super().__init__("find_topics", self._look, every_seconds=LOOK_SECONDS, news_in="insights")
         self._database = database
         self._client = client
         self._placed = PlacedTopics(database)
-        self._has_news = threading.Event()
-        self._everywhere_at = 0.0
-
-    def announced(self, tables: Collection[str]) -> bool:
-        """Note that there are new insights."""
-        if "insights" in tables:
-            self._has_news.set()
-        return super().announced(tables)
 
     def _look(self) -> None:
         self._find_due()
         self._place_waiting()
 
     def _find_due(self) -> None:
-        if time.monotonic() < self._everywhere_at and not self._has_news.is_set():
+        if not self.has_news():
             return
         from promptlift.clustering.grouping import FEWEST  # noqa: PLC0415 - many services never group
 
-        self._has_news.clear()
-        self._everywhere_at = time.monotonic() + _LOOK_EVERYWHERE_SECONDS
         with self._database.read() as connection:
             due = topics.due(connection, fewest=FEWEST, before=clock.now() - _RENEWED_AFTER)
-        for prompt in due:
-            try:
-                self._renew(prompt)
-            except SQLAlchemyError:
-                raise
-            except Exception:  # noqa: BLE001 - a defect that one prompt shows must not hold up the others
-                _LOG.exception("no topics were found for prompt %s", prompt.prompt_id)
+        each("the prompt", due, self._renew, key="prompt_id")
 
     def _place_waiting(self) -> None:
         """Give conversations the topics that were changed, some at a time, with pauses in which others write."""
@@ -292,7 +274,7 @@ class TopicJob(SingletonJob):
         with self._database.write() as connection, Rows(connection) as rows:
             if not topics.save(rows, prompt, version=0 if row is None else row.version, **values):
                 # Somebody has changed them meanwhile: they are found anew at the next look.
-                self._has_news.set()
+                self._news.set()
 
     def _name(
         self, account_id: str, found: Sequence[Topic], contents: Mapping[str, str], exclusions: Exclusions

@@ -6,6 +6,7 @@ committed event is queued for all its subscribers.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict, cast
 
 import orjson
@@ -20,12 +21,13 @@ from promptlift.service.store.tables import conversations, events
 from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
     from promptlift.schema.events import EventKind
     from promptlift.schema.model import ApiModel
+    from promptlift.service.store.database import Database
 
 
 class NewEvent(TypedDict):
@@ -84,20 +86,37 @@ def record(row: EventRow) -> EventRecord:
     return row.shown(EventRecord, timestamp=row.created_at, data=orjson.loads(row.data))
 
 
-def last(connection: Connection) -> int:
-    """Return the number of the newest event."""
-    return int(connection.scalar(select(func.max(events.c.seq))) or 0)
+class NewInsights:
+    """Which prompts have new insights, for work that looks at them again and again.
 
+    Parameters
+    ----------
+    database
+        The database with the events.
+    from_now
+        Whether those from before the first look do not count: they may be a million.
+    """
 
-def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
-    """Return the prompts with insights newer than an event, with their accounts."""
-    found = (
-        select(events.c.account_id, conversations.c.prompt_id)
-        .join(conversations, conversations.c.id == events.c.subject_id)
-        .where(events.c.seq > after, events.c.type == "insights.generated")
-        .distinct()
-    )
-    return {(account_id, prompt_id) for account_id, prompt_id in connection.execute(found)}
+    def __init__(self, database: Database, *, from_now: bool = False) -> None:
+        self._database = database
+        self._seen = None if from_now else 0
+
+    @contextmanager
+    def taken(self) -> Iterator[set[tuple[str, str]]]:
+        """Yield the accounts and prompts with new insights; they are no longer new when the block has succeeded."""
+        with self._database.read() as connection:
+            last: int = connection.scalar(select(func.max(events.c.seq))) or 0
+            found = connection.execute(
+                select(events.c.account_id, conversations.c.prompt_id)
+                .join(conversations, conversations.c.id == events.c.subject_id)
+                .where(
+                    events.c.seq > (last if self._seen is None else self._seen),
+                    events.c.type == "insights.generated",
+                )
+                .distinct()
+            ).all()
+        yield {(account_id, prompt_id) for account_id, prompt_id in found}
+        self._seen = last
 
 
 _PENDING = DeliveryRow.status == "pending"
