@@ -7,6 +7,7 @@ import pytest
 from promptlift.schema.experiments import ASSIGNMENT, Assignment
 from promptlift.service import clock
 from promptlift.widgets import VariantReview
+from promptlift.widgets.word_diff import describe_difference
 from support.deployed import ORIGINAL, TEXTS, Logged
 from support.front_end import ReviewFrontEnd
 
@@ -51,13 +52,17 @@ def test_its_versions_have_units_completion_and_difference_and_apply_asks(lift, 
     found = live.refresh().state
     assert found.sentence in there.root.one(".plw-experiment").text
     current, variant = rows(there)
-    assert current[1:] == ["200", "50% (43% to 57%)", " ", ""]
-    assert variant[1:3] == ["200", "80% (74% to 85%)"]
-    assert "+30 points measured" in variant[3]
+    assert current[1:] == ["50%", "200", "50% (43% to 57%)", " ", "current version", ""]
+    assert variant[1:4] == ["50%", "200", "80% (74% to 85%)"]
+    assert "+30 points measured" in variant[4]
+    assert variant[5] == "better"
     assert found.sentence in there.html
     there.press("apply-live")
     assert "Apply Variant 1?" in there.dialog.text
     assert "the experiment ends" in there.dialog.text
+    removed, added = there.dialog.texts("del"), there.dialog.texts("ins")
+    assert (removed, added) != ([], [])
+    assert describe_difference(ORIGINAL, TEXTS[1]) in there.dialog.text
     assert "not known to be better" not in there.dialog.text
     assert world.text == ORIGINAL
     there.confirm("users decided")
@@ -76,8 +81,8 @@ def test_on_words_nothing_is_compared_and_apply_warns(lift, world, done, live):
     there = opened(lift, done)
     assert "cannot be told without outcomes, labels or a model" in there.root.one(".plw-experiment").text
     _, variant = rows(there)
-    assert variant[2].endswith(", of what a word list can see")
-    assert variant[3] == " "
+    assert variant[3].endswith(", of what a word list can see")
+    assert variant[4:6] == [" ", "cannot be told"]
     there.press("apply-live")
     assert "not known to be better" in there.dialog.text
     there.send("cancel")

@@ -9,6 +9,7 @@ from promptlift.report.document import Column, Estimate, Figure, Section, Table
 from promptlift.report.redaction import redact
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
+from promptlift.words.versions import result_of
 
 if TYPE_CHECKING:
     from promptlift.report.gather import Material
@@ -62,10 +63,7 @@ def live(material: Material, *, redacted: bool) -> Section | None:
             Column("difference", "Difference, points", "points", 95),
             lambda row: _estimate(row[1].difference, "estimate", 1.0),
         ),
-        (
-            Column("verdict", "Result"),
-            lambda row: row[1].verdict or ("cannot be told" if row[1].number else "current version"),
-        ),
+        (Column("result", "Result"), lambda row: result_of(row[1])),
     )
     alt = "Difference of each version of No. 1 from the current version over time; see the table below."
     figure = Figure("live", alt, painter("live", experiments[0]))

@@ -92,23 +92,42 @@ class Deciding(TreeWidget):
             return
         caution = "" if card.is_winner else "This variant is not the winner of the optimization."
         note = card.said.get("note") or ""
-        self._ask_to_apply(card.name, card.row["content"] or "", note, caution, variant_id=card.id)
+        self._ask_to_apply(card.name, card.row["content"] or "", caution, note=note, variant_id=card.id)
 
-    def _ask_to_apply(self, name: str, text: str, note: str, caution: str, **which: Any) -> None:
+    def _ask_to_apply(
+        self,
+        name: str,
+        text: str,
+        caution: str,
+        *,
+        note: str = "",
+        first: str = "",
+        act: Callable[[str], None] | None = None,
+        **which: Any,
+    ) -> None:
+        """Ask whether a text becomes the current version, beside the text that it replaces.
+
+        Parameters
+        ----------
+        first
+            What happens besides.
+        act
+            What to do; by default ``which`` is applied.
+        """
         if self._refuse_if_changed():
             return
         current = self._current()
-        words = f"It becomes the current version of the prompt {current.name}. You can undo this."
+        words = f"{first}It becomes the current version of the prompt {current.name}. You can undo this."
         self._confirm(
             f"Apply {name}?",
             h("p.plw-foreign", words),
-            self._rehearsal(),
+            act is None and self._rehearsal(),
             caution and _warning(caution),
             _comparison((f"Current version: {current.name}", current.text), (f"New: {name}", text)),
             label=_NOTE,
             value=note,
             button=f"Apply {name}",
-            act=lambda said: self._apply(name, said, **which),
+            act=act or (lambda said: self._apply(name, said, **which)),
         )
 
     def _apply(self, name: str, note: str, **which: Any) -> None:
@@ -183,18 +202,17 @@ class Deciding(TreeWidget):
 
     def _confirm_apply_live(self, number: int | None) -> None:
         experiment = self._running()
-        arm = next((one for one in experiment.arms[1:] if one.number == number), None)
-        if arm is None or self._refuse_if_changed():
-            return
+        offered = self._lift.client.prompts.resolve(experiment.prompt_id or "", unit=experiment.id).experiment
+        texts = {} if offered is None else {one.number: one.content for one in offered.arms[1:]}
+        arm = next((one for one in experiment.arms if one.number == number), None)
+        if arm is None or arm.number not in texts:
+            raise InvalidState("The experiment has ended; press Refresh")
         name = one_line(arm.name, _NAME_CHARS)
-        words = f"All users get it from now on, and the experiment ends. It becomes the current version of the prompt {self._current().name}. You can undo this."
-        caution = "" if arm.verdict == "better" else f"It is not known to be better. {experiment.sentence}."
-        self._confirm(
-            f"Apply {name}?",
-            h("p.plw-foreign", words),
-            caution and _warning(caution),
-            label=_NOTE,
-            button=f"Apply {name}",
+        self._ask_to_apply(
+            name,
+            texts[arm.number],
+            "" if arm.verdict == "better" else f"It is not known to be better. {experiment.sentence}.",
+            first="All users get it from now on, and the experiment ends. ",
             act=lambda note: self._apply_live(arm.number, name, note),
         )
 
@@ -310,7 +328,7 @@ class Deciding(TreeWidget):
     def _confirm_apply_made(self, variant_id: str) -> None:
         card, text = self._card(variant_id), self._made_text(variant_id)
         note = one_line(f"Put together by hand from {card.name}, untested", _NAME_CHARS)
-        self._ask_to_apply("the text put together by hand", text, note, _UNTESTED, content=text)
+        self._ask_to_apply("the text put together by hand", text, _UNTESTED, note=note, content=text)
 
     # Reading again.
 
