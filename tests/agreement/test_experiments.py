@@ -105,6 +105,14 @@ def test_stop_and_apply_an_experiment(wire, client, root, edited, start):
     assert wire.get(f"{root}/{edited}")["content"] == "third"
 
 
+@covers("GET /calibration")
+def test_what_simulations_were_worth(wire, client):
+    found = client.experiments.calibration()
+    assert same(found, wire.get("/calibration"))
+    assert (found.pairs, found.share) == ([], None)
+    assert "not known yet" in found.sentence
+
+
 @pytest.mark.parametrize(
     ("weights", "field"),
     [

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 
-from promptlift import analysis, plots
-from promptlift.errors import FrameError
+from promptlift import analysis
 from promptlift.stats import analyse_pairs
 from promptlift.stats.differences import score_interval
 from support.synthetic_tables import small
@@ -142,62 +140,3 @@ def test_what_was_not_applied_is_counted_and_unknown_applies_have_no_promise():
     assert (row["variant_id"], row["predicted_basis"]) == ("v1", "none")
     assert np.isnan(row["predicted"])
     assert row["n_after"] == 100
-
-
-def several(changes):
-    """Pairs of several prompts: 20 points were expected of each variant, and so many more of 100 completed after it."""
-    return [
-        analysis.simulated_vs_production(
-            variants(
-                [
-                    {
-                        **IDS,
-                        "variant_id": f"v{number}",
-                        "lift_points": 23.0,
-                        "lift_expected": 40.0,
-                        "original_task_completion": 0.5,
-                    }
-                ]
-            ),
-            production((0.5, 0.5 + change / 100, 0.6)),
-            versions=TEXTS.assign(variant_id=TEXTS["variant_id"].replace("v1", f"v{number}")),
-        )
-        for number, change in enumerate(changes)
-    ]
-
-
-def test_what_simulations_were_worth_is_told_from_five_applied_variants_on():
-    four = analysis.calibration(several([10] * 4))
-    assert "kept" not in four.attrs["promptlift"]
-    assert four.attrs["promptlift"]["sentence"].startswith(
-        "Of 5 applied variants with known changes, 4 are there"
-    )
-    found = analysis.calibration(several([10] * 5))
-    kept = found.attrs["promptlift"]["kept"]
-    assert (kept["n"], kept["share"]) == (5, pytest.approx(0.5, abs=1e-6))
-    assert kept["low"] < 0.5 < kept["high"] < 1.2
-    assert found.attrs["promptlift"]["sentence"].startswith(
-        "Of 5 applied variants, production showed 50 % of the change that simulations let expect ("
-    )
-    assert set(found["source"]) == {"before and after"}
-    shown = "\n".join(text.get_text() for text in plots.simulated_vs_production(found).figure.findobj(Text))
-    assert "Of 5 applied variants" in shown.replace("\n", " ")
-
-
-def test_a_difference_side_by_side_takes_the_place_of_before_and_after():
-    live = pd.DataFrame(
-        {
-            "variant_id": ["v0", "v9", None, "v0"],
-            "difference": [12.0, 1.0, np.nan, 40.0],
-            "difference_low": [2.0, -5.0, np.nan, 30.0],
-            "difference_high": [22.0, 6.0, np.nan, 50.0],
-        }
-    )
-    found = analysis.calibration(several([10] * 5), live=live)
-    assert found["source"].tolist() == ["side by side", *["before and after"] * 4]
-    assert found["difference"].tolist()[0] == 12.0
-    assert found["difference"].tolist()[1] == pytest.approx(10.0)
-    with pytest.raises(FrameError, match="difference"):
-        analysis.calibration(several([10]), live=live[["variant_id"]])
-    with pytest.raises(ValueError, match="at least one"):
-        analysis.calibration([])

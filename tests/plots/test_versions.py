@@ -7,6 +7,7 @@ import pytest
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
+from promptlift.frames import calibration_table
 from support.drawn import points, said, whiskers, words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
@@ -70,6 +71,22 @@ def test_prediction_and_production_are_drawn_side_by_side():
     texts = words(ax)
     assert {"in production (observational)", "+11.3 measured · +9.5 expected · 150 pairs"} <= set(texts)
     assert any(text.endswith("after · until version 4") for text in texts)
+
+
+def test_what_simulations_were_worth_is_drawn_by_how_each_variant_met_users():
+    known = {"optimizationId": "o1", "predictedExpected": 9.0, "nBefore": 400, "rateBefore": 0.5, "nAfter": 380, "difference": 6.0}  # fmt: skip
+    pairs = [
+        {**known, "variantId": "v2", "name": "Short", "source": "side by side", "appliedAt": "2026-02-01T00:00:00Z"},
+        {**known, "variantId": "v1", "name": "Concise", "source": "before and after", "appliedAt": "2026-01-01T00:00:00Z"},
+    ]  # fmt: skip
+    table, _ = calibration_table(pairs)
+    table.attrs["promptlift"] = {"table": "calibration", "level": 0.95, "sentence": "Two variants"}
+    ax = plots.simulated_vs_production(table, title="auto")
+    assert [x for x, _ in points(ax, "D")] == [9.0, 9.0]
+    rows = ["side by side on real users", "50.0% (n = 400) original, – (n = 380) variant",
+            "in production (observational)", "50.0% (n = 400) before, – (n = 380) after"]  # fmt: skip
+    assert set(rows) <= set(words(ax))
+    assert "Two variants" in said(ax)
 
 
 def test_rehearsals_are_marked_and_nothing_applied_is_said():

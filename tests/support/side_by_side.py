@@ -1,29 +1,23 @@
-"""Experiments as the service answers them, with results that a test wants."""
+"""Experiments as the service answers them, with the conversations that a test wants."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptlift.schema.basis import may_tell
-from promptlift.schema.experiments import (
-    LiveArm,
-    LiveDifference,
-    LiveDifferenceUntil,
-    LiveExperiment,
-    LiveGuardrail,
-    LiveRate,
-    UnitShares,
-)
-from promptlift.stats.live import Units, difference
-from promptlift.words.sentences import side_by_side
+from promptlift.schema.experiments import LiveArm, LiveExperiment, OfferedArm
+from promptlift.service import clock
+from promptlift.service.deployments.experiment_results import AssignedConversations
+from promptlift.service.store.experiments import Assigned
+from promptlift.service.store.tables.prompts import KeptExperiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 START = datetime(2026, 11, 1, 9, tzinfo=UTC)
+HOURS = 240
 
 
 def experiment(
@@ -36,55 +30,29 @@ def experiment(
     number: int = 0,
 ) -> LiveExperiment:
     """Make an experiment with ``n`` units of each version, those after the first better by ``effect``."""
-    rng, others = np.random.default_rng(7), len(names) - 1
-    completed = [rng.random(n) < 0.5 + effect * bool(place) for place in range(len(names))]
+    rng, arms = np.random.default_rng(7), len(names)
+    rest = (0.05 if is_off else 1.0) / arms
+    weights = [1.0 - rest * (arms - 1), *[rest] * (arms - 1)]
+    offered = [
+        OfferedArm(number=place, name=name, weight=weight, content=name)
+        for place, (name, weight) in enumerate(zip(names, weights, strict=True))
+    ]
+    arm = np.tile(np.arange(arms), n)
+    unknown = [None] * len(arm)
+    known = Assigned(
+        id=[str(place) for place in range(len(arm))],
+        arm=arm,
+        unit=[f"{place:016x}" for place in range(len(arm))],
+        started_at=clock.from_datetime(START) + np.linspace(0, HOURS, len(arm)) * 3600 * clock.SECOND,
+        basis=[basis] * len(arm),
+        task_completed=rng.random(len(arm)) < 0.5 + effect * (arm > 0),
+        **dict.fromkeys(("sentiment", "quality", "abandonment", "response_time"), unknown),
+        length=rng.integers(2, 9, len(arm)),
+    )
     made = LiveExperiment(
-        id=f"exp_{number:024x}", status="running", created_at=START, arms=[], basis=basis if n else None,
-        sample_ratio=UnitShares(expected=[n] * len(names), observed=[n] * len(names), e_value=1.0, is_off=is_off),
-    )  # fmt: skip
-    for place, name in enumerate(names):
-        arm = LiveArm(number=place, name=name, weight=1 / len(names), units=n, conversations=2 * n, labels=0)
-        made.arms.append(arm)
-        if not n:
-            continue
-        rate = 100.0 * float(completed[place].mean())
-        arm.rate = LiveRate(basis=basis, conversations=2 * n, units=n, rate=rate, low=rate - 4, high=rate + 4)
-        arm.rates = [arm.rate]
-        if not place:
-            continue
-        arm.guardrails = [LiveGuardrail(metric="length", units=2 * n, harmed=False)]
-        if not may_tell(basis):
-            continue
-        found = [
-            (
-                end,
-                difference(
-                    tuple(Units.of(completed[one][:end].astype(float)) for one in (place, 0)),
-                    level=1 - 0.05 / others,
-                ),
-            )
-            for end in np.unique(np.linspace(0, n, 41).astype(int)).tolist()[1:]
-        ]
-        values = [
-            {
-                "units": 2 * end,
-                **{
-                    key: None if (value := getattr(one, key)) is None else 100.0 * value
-                    for key in ("estimate", "low", "high")
-                },
-            }
-            for end, one in found
-        ]
-        arm.over_time = [
-            LiveDifferenceUntil(until=START + timedelta(hours=240 * one["units"] / (2 * n)), **one)
-            for one in values
-        ]
-        arm.difference = LiveDifference(**values[-1])
-        arm.verdict = None if is_off else found[-1][1].direction
-    compared = {
-        arm.name: (arm.difference.estimate, arm.difference.low, arm.difference.high)
-        for arm in made.arms
-        if arm.difference is not None
-    }
-    made.sentence = side_by_side(names[0], compared, n * len(names), basis=made.basis, is_off=is_off)
-    return made
+        id=f"exp_{number:024x}",
+        status="running",
+        created_at=START,
+        arms=[LiveArm(**one.model_dump(exclude={"content"})) for one in offered],
+    )
+    return AssignedConversations(KeptExperiment(arms=offered), known).fill(made)

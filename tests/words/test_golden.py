@@ -334,7 +334,11 @@ def values():
             )
         },
         "live, few": sentences.side_by_side("v2", {"v3": UNKNOWN}, 12, basis="label"),
-        "live, off": sentences.side_by_side("v2", {"v3": CLEAR}, 812, basis="outcome", is_off=True),
+        "live, off": sentences.side_by_side(
+            "v2", {"v3": CLEAR}, 812, basis="outcome", off=("v3", 1204, 1402.5)
+        ),
+        "worth": sentences.worth((0.71, 0.4, 1.02), 6, needed=5),
+        "worth, not known": sentences.worth(UNKNOWN, 1, needed=5),
         "rule": score_rule(0.95, 3),
         "figures": " ".join(figures.figures(70.04, 69.98, 70.1)),
         "signs": " ".join(figures.signed_figures(0.0, -0.4, 3.0)),

@@ -12,7 +12,6 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import promptlift
-from promptlift.errors import ConfigError
 from promptlift.local import wait_for_insights
 from support.foreign_service import KEY, ForeignService
 from support.hostile import ONE_OF_EACH, name_of
@@ -90,8 +89,6 @@ def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
     with promptlift.local(tmp_path / "data", progress=False) as lift:
         text, html = shown(lift)
         assert all("There are no prompts yet." in said for said in (text, html))
-        with pytest.raises(ConfigError, match="No variant was applied yet"):
-            lift.calibration()
         assert "promptlift import" in text
         first = named_calls(text)
         assert first == [

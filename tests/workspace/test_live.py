@@ -12,6 +12,7 @@ import promptlift
 from promptlift.client.transport import Clock
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound, ValidationError
 from promptlift.schema.experiments import Assignment
+from promptlift.words.versions import TITLES
 from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,8 @@ def test_an_experiment_in_a_notebook(running):
         assert lift.live("Support").id == live.id == lift.live(live.id).id
         html = live._repr_html_()
         assert live.sentence in html
-        assert "<table" in html
+        assert all(f">{title}</th>" in html for title in TITLES)
+        assert html.count("<tr>") == 3
         assert "<svg" in html
         assert live.id in repr(live)
         assert live.apply(1, note="sure").state.status == "applied"

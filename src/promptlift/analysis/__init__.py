@@ -25,7 +25,7 @@ from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import production_metrics, targets
-from promptlift.analysis.simulated_vs_production import calibration, simulated_vs_production
+from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
 from promptlift.analysis.where_it_differs import where_it_differs
@@ -33,7 +33,6 @@ from promptlift.analysis.where_it_differs import where_it_differs
 __all__ = [
     "atlas",
     "benchmark",
-    "calibration",
     "changes",
     "compare",
     "completion",

@@ -445,7 +445,7 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "completion_trend": _completion_trend,
     "changes": _changes,
     "issues": _mentions,
-    "live": lambda _, facts: facts["sentence"],
+    **dict.fromkeys(("calibration", "live"), lambda _, facts: facts["sentence"]),
     "where_it_differs": _where_it_differs,
     "prompt_timeline": _prompt_timeline,
     "segments": _segments,

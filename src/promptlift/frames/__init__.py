@@ -53,6 +53,7 @@ __all__ = [
 actions_table = partial(make_table, "actions")
 benchmarks_table = partial(make_table, "benchmarks")
 benchmark_conversations_table = partial(make_table, "benchmark_conversations")
+calibration_table = partial(make_table, "calibration")
 deliveries_table = partial(make_table, "deliveries")
 events_table = partial(make_table, "events")
 fleet_table = partial(make_table, "fleet")

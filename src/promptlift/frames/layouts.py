@@ -21,7 +21,7 @@ from promptlift.schema.columns import Kind, TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
-from promptlift.schema.experiments import LiveArm
+from promptlift.schema.experiments import CalibrationPair, LiveArm
 from promptlift.schema.insights import SEVERITIES, FleetAgent
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict, Label
 from promptlift.schema.optimizations import Optimization, Variant, VariantReview
@@ -259,6 +259,7 @@ TABLES: Final[dict[str, Columns]] = {
         ),
     ),
     "benchmark_arms": BENCHMARK_ARMS,
+    "calibration": table_columns(CalibrationPair, "calibration"),
     "live": table_columns(LiveArm, "live"),
     "benchmark_conversations": _content_last(table_columns(BenchmarkConversation, "benchmark_conversations")),
     "scenario_sets": table_columns(ScenarioSet, "scenario_sets"),

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.reading import facts_of
 from promptlift.plots import theme
 from promptlift.plots.estimates import ENDS, draw_differences, draw_expected, fit_points, points_axis, signed
+from promptlift.schema.experiments import SIDE_BY_SIDE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,8 +41,8 @@ def simulated_vs_production(
     Parameters
     ----------
     variants
-        Variants or optimizations, as for ``analysis.simulated_vs_production``, or its result (which then sets
-        the other arguments).
+        Variants or optimizations, as for ``analysis.simulated_vs_production``; or its result, or ``lift.calibration()``, which
+        then set the other arguments.
     conversations, versions, applied_at, window, level
         As for ``analysis.simulated_vs_production``.
     title
@@ -61,7 +63,10 @@ def simulated_vs_production(
         Raised by ``analysis.simulated_vs_production``.
     """
     options = {"versions": versions, "applied_at": applied_at, "window": window, "level": level}
-    table = theme.result_of(variants, "simulated_vs_production", conversations, **options)
+    known = facts_of(variants).get("table") == "calibration"
+    table = (
+        variants if known else theme.result_of(variants, "simulated_vs_production", conversations, **options)
+    )
     ax = theme.new_axes(ax, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
     return theme.finish(ax, table, _draw(ax, table, **style), title=title)
 
@@ -74,7 +79,7 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
         theme.frame_rows(ax, label)
         theme.show_empty(ax, "No variant was applied yet", ticks=False)
         return theme.notes_of(table)
-    shown = table.iloc[-_MAX:].reset_index(drop=True)
+    shown = table.sort_values("applied_at", kind="stable").iloc[-_MAX:].reset_index(drop=True)
     rows = np.arange(len(shown), dtype=np.float64) * 2.4
     points_axis(ax, label, np.concatenate([rows, rows + 1]))
     tones = list(color) if isinstance(color, list | tuple) else [color or tone for tone in theme.palette(ax)]
@@ -89,11 +94,15 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
     fit_points(ax, simulated[ENDS], observed[ENDS], expected)
     ax.set_ylim(-0.4, rows[-1] + 1.9)
     records = shown.to_dict("records")
-    when = [f", applied {row['applied_at']:%d %b %Y}: simulated" for row in records]
+    when = [
+        f", {'live' if _together(row) else 'applied'} {row['applied_at']:%d %b %Y}: simulated"
+        for row in records
+    ]
     predicted = [_predicted(row) for row in records]
     theme.write_rows(ax, rows + 1, list(shown["name"].fillna(shown["variant_id"])), when, predicted)
     for row, y in zip(records, rows, strict=True):
-        theme.name_row(ax, y, "in production (observational)", _observed(row))
+        how = "side by side on real users" if _together(row) else "in production (observational)"
+        theme.name_row(ax, y, how, _observed(row))
     return theme.notes_of(table, *_notes(shown, table, facts))
 
 
@@ -110,37 +119,43 @@ def _predicted(row: dict[Any, Any]) -> str:
     return " · ".join(parts)
 
 
+def _together(row: dict[Any, Any]) -> bool:
+    """Return whether the variant ran side by side with its original."""
+    return bool(row.get("source") == SIDE_BY_SIDE)
+
+
 def _observed(row: dict[Any, Any]) -> str:
     sides = []
-    for side in ("before", "after"):
+    for side, original in (("before", "original"), ("after", "variant")):
         rate, n = row[f"rate_{side}"], row[f"n_{side}"]
-        sides.append(f"{'–' if pd.isna(rate) else f'{rate:.1%}'} (n = {n:,}) {side}")
+        shown = "–" if pd.isna(rate) else f"{rate:.1%}"
+        sides.append(f"{shown} (n = {n:,}) {original if _together(row) else side}")
     rates = ", ".join(sides)
-    return f"{rates} · until version {row['cut_by']}" if pd.notna(row["cut_by"]) else rates
+    return f"{rates} · until version {cut}" if pd.notna(cut := row.get("cut_by")) else rates
 
 
 def _notes(shown: pd.DataFrame, table: pd.DataFrame, facts: dict[str, Any]) -> list[str | None]:
     levels = shown["predicted_level"].dropna().unique()
-    omitted = int(facts["n_not_applied"])
+    omitted = facts.get("n_not_applied", 0)
+    together = np.array([_together(row) for row in shown.to_dict("records")])
     notes: list[str | None] = [
         f"Simulated: {', '.join(f'{100 * level:.4g}' for level in levels)} % interval."
         if len(levels)
         else None
     ]
-    notes.append(
-        f"Production: {100 * facts['level']:.4g} % interval. Observational: the users and their questions may have changed "
-        "too."
-    )
+    notes.append(f"Production: {100 * facts['level']:.4g} % interval.")
+    if not together.all():
+        notes.append("Observational: the users and their questions may have changed too.")
     if shown["predicted_expected"].notna().any():
         notes.append("Diamond: expected change, shrunk toward 0 in proportion to its uncertainty.")
     if shown["predicted_low"].isna().any():
         notes.append("Hollow: fewer than 5, or no interval.")
-    if shown["predicted_basis"].eq("lift").any():
+    if "predicted_basis" in shown and shown["predicted_basis"].eq("lift").any():
         notes.append("Lifts were converted to percentage points with the rate before.")
-    if not facts["cuts_known"]:
+    if not facts.get("cuts_known", True):
         notes.append("Other versions of the prompt are not known and may overlap with these periods.")
     if omitted:
         notes.append(f"Not applied: {omitted:,} variants.")
     if len(table) > len(shown):
-        notes.append(f"Only the last {len(shown)} of {len(table)} applied variants are shown.")
-    return [*notes, facts.get("sentence")]
+        notes.append(f"Only the last {len(shown)} of {len(table)} variants are shown.")
+    return [*notes, f"{facts['sentence']}." if "sentence" in facts else None]

@@ -443,6 +443,12 @@ OPTIMIZATIONS_STOP: Final = Endpoint(
     errors=("INVALID_STATE",),
 )
 
+EXPERIMENTS_CALIBRATION: Final = OwnEndpoint(
+    "experiments.calibration",
+    "GET /calibration",
+    experiments.Calibration,
+    "What simulations were worth: the changes that they let expect of variants, beside those that users showed",
+)
 EXPERIMENTS_GET: Final = OwnEndpoint(
     "experiments.get",
     "GET /experiments/{id}",

@@ -22,8 +22,12 @@ ASSIGNMENT: Final = "promptlift.assignment"
 OTHERS_MAX: Final = 9
 """Most versions beside the current one."""
 
+SIDE_BY_SIDE: Final = "side by side"
+BEFORE_AND_AFTER: Final = "before and after"
+
+_POINTS: Final = "percentage points"
 _ASSIGNMENT: Final = re.compile(r"(exp_[0-9a-f]{24})\.([0-9])\.([0-9a-f]{16})")
-_POINTS: Final = 2**64
+_PLACES: Final = 2**64
 
 
 class Assignment(NamedTuple):
@@ -85,7 +89,7 @@ class RunningExperiment(ApiModel):
         """Return the arm of a unit, always the same one."""
         raw = f"{self.id}\n{unit}".encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(raw, digest_size=8)
-        place = int.from_bytes(digest.digest(), "big") / _POINTS
+        place = int.from_bytes(digest.digest(), "big") / _PLACES
         chosen = self.arms[0]
         for arm in self.arms[1:]:
             if place < arm.weight:
@@ -172,11 +176,11 @@ class LiveDifference(ApiModel):
 
     units: int
     """Units of both arms."""
-    estimate: Annotated[float | None, Column(name="difference", unit="percentage points")] = None
+    estimate: Annotated[float | None, Column(name="difference", unit=_POINTS)] = None
     """Arm minus current version, in percentage points, or in the unit of a metric; ``None`` without units."""
-    low: Annotated[float | None, Column(name="difference_low", unit="percentage points")] = None
+    low: Annotated[float | None, Column(name="difference_low", unit=_POINTS)] = None
     """Lower end of its confidence sequence, which holds however often one looks; ``None`` before ten units in each arm."""
-    high: Annotated[float | None, Column(name="difference_high", unit="percentage points")] = None
+    high: Annotated[float | None, Column(name="difference_high", unit=_POINTS)] = None
     """Upper end of it."""
 
 
@@ -252,4 +256,64 @@ class LiveExperiment(LinkedModel):
     """The shares of a ramp so far, the present one last; ``None`` without a ramp."""
     sample_ratio: UnitShares | None = None
     sentence: str | None = None
+    """The result in words."""
+
+
+class CalibrationPair(LinkedModel):
+    """A variant with the change of completion that its simulation let expect, and the one that users showed."""
+
+    optimization_id: Annotated[str, Column()]
+    """The optimization that tested it."""
+    variant_id: Annotated[str, Column()]
+    """The variant."""
+    name: Annotated[str, Column()]
+    """Its name."""
+    source: Annotated[str, Column(categories=(SIDE_BY_SIDE, BEFORE_AND_AFTER))]
+    """``side by side`` with the original in an experiment, or ``before and after`` it was applied."""
+    experiment_id: Annotated[str | None, Column()] = None
+    """The experiment, if it ran side by side."""
+    applied_at: Annotated[UtcTime, Column()]
+    """When users first got it."""
+    predicted: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Change in percentage points as measured in the simulation."""
+    predicted_low: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Lower end of its interval."""
+    predicted_high: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Upper end of its interval."""
+    predicted_level: Annotated[float | None, Column()] = None
+    """Level of the interval as a fraction."""
+    predicted_expected: Annotated[float, Column(unit=_POINTS)]
+    """The change that the simulation let expect."""
+    predicted_n: Annotated[int | None, Column()] = None
+    """Simulated pairs."""
+    n_before: Annotated[int, Column()]
+    """Conversations with a verdict before it was applied, or units that got the original."""
+    rate_before: Annotated[float | None, Column(unit="fraction")] = None
+    """Share of them that completed their task, 0 to 1."""
+    n_after: Annotated[int, Column()]
+    """Conversations with a verdict since it was applied, or units that got the variant."""
+    rate_after: Annotated[float | None, Column(unit="fraction")] = None
+    """Share of them that completed their task, 0 to 1."""
+    difference: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Change that users showed, in percentage points; ``None`` while there are too few, or where the verdicts permit no direction."""
+    difference_low: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Lower end of its 95 % interval."""
+    difference_high: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Upper end of its interval."""
+    difference_error: Annotated[float | None, Column(unit=_POINTS)] = None
+    """Its standard error."""
+
+
+class Calibration(ApiModel):
+    """What simulations were worth for an account."""
+
+    pairs: list[CalibrationPair]
+    """Every variant that was simulated and then met users, newest first."""
+    share: float | None = None
+    """Slope of the line through 0 of the changes that users showed over the expected ones; ``None`` below five variants with both."""
+    share_low: float | None = None
+    """Lower end of its 95 % interval."""
+    share_high: float | None = None
+    """Upper end of its interval."""
+    sentence: str
     """The result in words."""

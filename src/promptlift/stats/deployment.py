@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.stats.evidence import check_counts
@@ -18,21 +17,41 @@ DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 # Numbers of conversations after the fix at which it is judged.
 CHECKPOINTS: Final = (30, 60, 120)
 _WANTED: Final = 0.50
-_WORSE_P: Final = 0.05
 
 
-class IssueCounts(NamedTuple):
-    """Conversations with an issue, and all of them, before and after a fix."""
+class FailureCounts(NamedTuple):
+    """Failed conversations, and all of them, before and after a fix."""
 
-    issue: str
     before_fail: int
     before_n: int
     after_fail: int
     after_n: int
 
+    @property
+    def reduction_percent(self) -> float:
+        """Reduction of the failure rate in percent; 0 while there is nothing to compare."""
+        before_fail, before_n, after_fail, after_n = self
+        if not before_n or not after_n or not (before_fail or after_fail):
+            return 0.0
+        # unspecified: the reduction where nothing failed before. Zero counts as half a failure, so that the
+        # reduction is defined.
+        return 100.0 * (1.0 - (after_fail / after_n) / ((before_fail or 0.5) / before_n))
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
+    def checked(self) -> FailureCounts:
+        """Return the counts as whole numbers.
+
+        Raises
+        ------
+        ValueError
+            If a count is negative, not whole or above its n.
+        """
+        found = FailureCounts(*check_counts(**self._asdict()))
+        if found.before_fail > found.before_n or found.after_fail > found.after_n:
+            raise ValueError("failures must not be more than conversations.")
+        return found
+
+
+class Reduction(NamedTuple):
     """Reduction of a failure rate, fractions; 1 means gone, below 0 means more failures.
 
     Attributes
@@ -41,20 +60,16 @@ class Reduction:
         1 - rate after / rate before; ``None`` without failures before or without conversations.
     low, high
         Ends of the exact conditional interval; ``low`` is ``None`` if unbounded.
-    p_worse
-        Exact one-sided p-value for "the rate has risen".
     """
 
     estimate: float | None
     low: float | None
     high: float | None
-    p_worse: float
 
 
-def checkpoint(after_n: int) -> int | None:
-    """Return the number of the last check due after ``after_n`` conversations; ``None`` before the first."""
-    due = sum(after_n >= needed for needed in CHECKPOINTS)
-    return due or None
+def checkpoint(after_n: int) -> int:
+    """Return the number of the last check due after ``after_n`` conversations; 0 before the first."""
+    return sum(after_n >= needed for needed in CHECKPOINTS)
 
 
 def check_number(after_n: int) -> int:
@@ -66,12 +81,10 @@ def check_number(after_n: int) -> int:
     [0, 1, 2, 3, 3, 4, 6]
     """
     last = CHECKPOINTS[-1]
-    return (checkpoint(after_n) or 0) + (math.floor(math.log2(after_n / last)) if after_n >= last else 0)
+    return checkpoint(after_n) + (math.floor(math.log2(after_n / last)) if after_n >= last else 0)
 
 
-def failure_reduction(
-    before_fail: int, before_n: int, after_fail: int, after_n: int, *, check: int = 1
-) -> Reduction:
+def failure_reduction(counts: FailureCounts, *, check: int = 1) -> Reduction:
     """Compute the reduction of a failure rate, with an exact interval that stays valid at three checks.
 
     Given the total of failures, those after the fix are binomial with a share that depends only on the ratio
@@ -81,32 +94,28 @@ def failure_reduction(
 
     Parameters
     ----------
-    before_fail, before_n, after_fail, after_n
-        Conversations with the failure, and all of them, before and after.
+    counts
+        Conversations with the failure, and all of them.
     check
         1 to 3.
 
     Raises
     ------
     ValueError
-        If a count is negative, not whole or above its n, or ``check`` is not 1 to 3.
+        If a count is impossible, or ``check`` is not 1 to 3.
 
     References
     ----------
     J. Przyborowski and H. Wilenski (1940), Homogeneity of results in testing samples from Poisson series.
     Biometrika 31, 313-323.
     """
-    from scipy.special import bdtrc, betaincinv, ndtr  # noqa: PLC0415  (rates never need it)
+    from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (rates never need it)
 
-    before_fail, before_n, after_fail, after_n = check_counts(
-        before_fail=before_fail, before_n=before_n, after_fail=after_fail, after_n=after_n
-    )
-    if before_fail > before_n or after_fail > after_n:
-        raise ValueError("failures must not be more than conversations.")
+    before_fail, before_n, after_fail, after_n = counts.checked()
     if not 1 <= check <= len(CHECKPOINTS):
         raise ValueError(f"check must be 1 to {len(CHECKPOINTS)}, not {check!r}.")
     if before_n == 0 or after_n == 0:
-        return Reduction(None, None, None, 1.0)
+        return Reduction(None, None, None)
     side = float(ndtr(-look_multipliers(len(CHECKPOINTS))[check - 1]))
     exposure = before_n / after_n
     estimate = 1.0 - after_fail / before_fail * exposure if before_fail else None
@@ -117,57 +126,53 @@ def failure_reduction(
     if after_fail:
         share = float(betaincinv(after_fail, before_fail + 1, side))
         high = 1.0 - share / (1.0 - share) * exposure
-    p_worse = (
-        float(bdtrc(after_fail - 1, before_fail + after_fail, after_n / (before_n + after_n)))
-        if after_fail
-        else 1.0
-    )
-    return Reduction(estimate, low, high, p_worse)
+    return Reduction(estimate, low, high)
 
 
-def deployment_verdict(
-    issues: Sequence[IssueCounts],
-    *,
-    previously_verified: bool = False,
-    worse_level: float = _WORSE_P,
-    deadline_passed: bool = False,
-) -> DeploymentStatus:
-    """Judge a deployed fix at one of its checks, at 30, 60 and 120 conversations after it.
+def fix_status(counts: FailureCounts, *, deadline_passed: bool = False) -> DeploymentStatus:
+    """Judge a deployed fix by all its failures at one of its checks.
 
-    Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
-    above 0. Not fixed: the upper end is below 50 %, or the deadline passed and they did not fall by more than
-    50 %. Regressed, for a verified fix: an issue has become more frequent, with p below ``worse_level`` after
-    Holm. Otherwise no event yet.
+    Verified: failures fell by more than 50 %, and the lower end of the interval is above 0. Not fixed: the upper end is
+    below 50 %, or the deadline passed and they did not fall by more than 50 %. Otherwise pending. A failure that became
+    rarer by half, though not significantly, does not count as persisting.
+
+    Parameters
+    ----------
+    counts
+        Failures of all issues together.
+    deadline_passed
+        Do not wait for more conversations.
+    """
+    check = checkpoint(counts.after_n)
+    found = failure_reduction(counts, check=check or 1)
+    fell = found.estimate is not None and found.estimate > _WANTED
+    if check and fell and found.low is not None and found.low > 0.0:
+        return "verified"
+    if (deadline_passed and not fell) or (check and found.high is not None and found.high < _WANTED):
+        return "not_fixed"
+    return "pending"
+
+
+def worsening(issues: Sequence[FailureCounts]) -> float:
+    """Return the smallest p-value for "an issue has become more frequent", exact and one-sided, after Holm over the issues.
 
     Parameters
     ----------
     issues
-        Counts of every issue. For a verified fix pass earlier conversations with it as "before" and later
-        ones as "after".
-    previously_verified
-        Test whether a verified fix is regressing.
-    worse_level
-        Upper bound of p for "regressed". For repeated tests, divide 0.05 among them.
-    deadline_passed
-        Do not wait for more conversations.
+        Counts of every issue: of earlier conversations with a fix as "before", of later ones as "after".
 
     Raises
     ------
     ValueError
         If there is no issue, or a count is impossible.
     """
+    from scipy.special import bdtrc  # noqa: PLC0415  (rates never need it)
+
     if not issues:
-        raise ValueError("a deployment verdict needs at least one issue.")
-    # unspecified: issues with different numbers of conversations. The check is due when all have reached it.
-    check = checkpoint(min(counts.after_n for counts in issues))
-    if previously_verified:
-        p_worse = [failure_reduction(*counts[1:], check=check or 1).p_worse for counts in issues]
-        return "regressed" if check is not None and holm(p_worse).min() < worse_level else "verified"
-    all_together = map(sum, zip(*(counts[1:] for counts in issues), strict=True))
-    pooled = failure_reduction(*all_together, check=check or 1)
-    fell = pooled.estimate is not None and pooled.estimate > _WANTED
-    if check is not None and fell and pooled.low is not None and pooled.low > 0.0:
-        return "verified"
-    # An issue whose failures fell by half, though not significantly, does not count as persisting.
-    persists = check is not None and pooled.high is not None and pooled.high < _WANTED
-    return "not_fixed" if persists or (deadline_passed and not fell) else "pending"
+        raise ValueError("at least one issue is needed.")
+    found = []
+    for before_fail, before_n, after_fail, after_n in (one.checked() for one in issues):
+        share = after_n / max(1, before_n + after_n)
+        known = after_fail and before_n
+        found.append(float(bdtrc(after_fail - 1, before_fail + after_fail, share)) if known else 1.0)
+    return float(holm(found).min())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.production import METRICS, Metric
+from promptlift.stats.production import METRICS
 from promptlift.stats.regression import NON_INFERIORITY_POINTS
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ _RATIO_ALPHA: Final = 0.01
 _RATIO_PRIOR: Final = 500.0
 # Shares of all units that a ramp gives to the new text, one after the other.
 RAMP: Final = (0.05, 0.5, 1.0)
-# Before each step, the drop of completion that must be excluded, as fractions.
-_EXCLUDED: Final = (-0.2, NON_INFERIORITY_POINTS / 100.0)
+# The drop of completion that must be excluded before the step from each share, as fractions.
+_EXCLUDED: Final = {RAMP[0]: -0.2, RAMP[1]: NON_INFERIORITY_POINTS / 100.0}
 # Units of the new text before a step; the interval is only asymptotically right.
 _FEWEST_OF_A_STEP: Final = 50
 # Together 5 % to roll back a text that harms nothing: half for completion, half for the five other metrics.
@@ -87,18 +87,21 @@ class Difference(NamedTuple):
         The difference; ``None`` if an arm is empty.
     low, high
         Ends of the confidence sequence; ``None`` with fewer than 20 units in an arm, or if all values are equal.
-    level
-        The probability that all the intervals of all looks contain the true difference.
+    error
+        Its standard error; ``None`` where the ends are.
     n, n_original
         Units of the new arm and of the original.
+    original
+        The mean of the original's units.
     """
 
     estimate: float | None
     low: float | None
     high: float | None
-    level: float
+    error: float | None
     n: int
     n_original: int
+    original: float
 
     @property
     def direction(self) -> Direction:
@@ -143,20 +146,22 @@ def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference
     """
     alpha = _SPENT * (1.0 - check_level(level))
     n, n_original = (sum(pair[arm].n for pair in periods) for arm in (0, 1))
+    counts = n, n_original, sum(old.total for _, old in periods) / max(1, n_original)
     usable = [(new, old) for new, old in periods if min(new.n, old.n) > 1]
     usable = usable or [(new, old) for new, old in periods if new.n and old.n]
     if not usable:
-        return Difference(None, None, None, level, n, n_original)
+        return Difference(None, None, None, None, *counts)
     differences = np.array([new.mean - old.mean for new, old in usable])
     variances = np.array([_variance(new, old) for new, old in usable])
     if min(n, n_original) < FEWEST or not variances.all():
         weights = np.array([_units_an_arm(new, old) for new, old in usable])
-        return Difference(float(np.average(differences, weights=weights)), None, None, level, n, n_original)
+        return Difference(float(np.average(differences, weights=weights)), None, None, None, *counts)
     estimate = float(np.average(differences, weights=1.0 / variances))
     c = -2.0 * math.log(alpha)
     r = sum(_units_an_arm(new, old) for new, old in usable) / TUNED_FOR * (c + math.log(c) + 1.0)
-    half = math.sqrt((1.0 + 1.0 / r) * math.log((1.0 + r) / alpha**2) / float((1.0 / variances).sum()))
-    return Difference(estimate, estimate - half, estimate + half, level, n, n_original)
+    error = 1.0 / math.sqrt(float((1.0 / variances).sum()))
+    half = error * math.sqrt((1.0 + 1.0 / r) * math.log((1.0 + r) / alpha**2))
+    return Difference(estimate, estimate - half, estimate + half, error, *counts)
 
 
 def _units_an_arm(new: Units, old: Units) -> float:
@@ -169,14 +174,12 @@ def _variance(new: Units, old: Units) -> float:
     return sum((arm.spread + both) / arm.n**2 for arm in (new, old))
 
 
-def label_corrected(
-    judged: ArrayLike, labels: ArrayLike, chance: ArrayLike, *, weight: float = 1.0
-) -> NDArray[np.float64]:
+def label_corrected(judged: ArrayLike, labels: ArrayLike, chance: ArrayLike) -> NDArray[np.float64]:
     """Correct a judge's verdicts by labels, one value per conversation, for the mean of its unit.
 
     With the verdict ``f``, the label ``y`` and the chance ``p`` with which the conversation was drawn for labelling:
-    ``w f`` without a label, ``w f + (y - w f)/p`` with one. Its mean over all conversations is the true rate at any
-    ``w``, however wrong the judge; single values may be any number.
+    ``f`` without a label, ``f + (y - f)/p`` with one. Its mean over all conversations is the true rate, however wrong
+    the judge; single values may be any number.
 
     Parameters
     ----------
@@ -186,8 +189,6 @@ def label_corrected(
         The labels; NaN without one.
     chance
         The chance of being drawn, above 0 where there is a label.
-    weight
-        ``w``, 1 to trust the judge, 0 to use the labels alone. Choose it without looking at these labels.
 
     Raises
     ------
@@ -207,8 +208,8 @@ def label_corrected(
     labelled = ~np.isnan(y)
     if not np.all((p[labelled] > 0.0) & (p[labelled] <= 1.0)):
         raise ValueError("the chance of a label must be above 0 and at most 1.")
-    corrected: NDArray[np.float64] = weight * f
-    corrected[labelled] += (y - weight * f)[labelled] / p[labelled]
+    corrected = f.copy()
+    corrected[labelled] += (y - f)[labelled] / p[labelled]
     return corrected
 
 
@@ -311,23 +312,17 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
     for metric in METRICS:
         if metric.name not in metrics:
             continue
-        periods = metrics[metric.name]
         completion = metric.name == "task_completion"
-        one = difference(*periods, level=_COMPLETION_LEVEL if completion else _OTHERS_LEVEL)
+        one = difference(*metrics[metric.name], level=_COMPLETION_LEVEL if completion else _OTHERS_LEVEL)
         found[metric.name] = one
-        if _is_harm(metric, one, [old for _, old in periods]):
+        margin = metric.margin * (abs(one.original) if metric.relative else 1.0)
+        worse = "better" if metric.higher_is_worse else "worse"
+        if one.direction == worse and abs(one.estimate or 0.0) > margin:
             harmed.append(metric.name)
     if harmed:
         return RampVerdict("back", tuple(harmed), found)
     completed = found.get("task_completion")
-    excluded = dict(zip(RAMP, _EXCLUDED, strict=False)).get(share, math.inf)
+    excluded = _EXCLUDED.get(share, math.inf)
     if completed is None or completed.low is None or completed.n < _FEWEST_OF_A_STEP:
         return RampVerdict("wait", (), found)
     return RampVerdict("on" if completed.low > excluded else "wait", (), found)
-
-
-def _is_harm(metric: Metric, one: Difference, originals: Sequence[Units]) -> bool:
-    if one.estimate is None or one.direction != ("better" if metric.higher_is_worse else "worse"):
-        return False
-    original = sum(old.total for old in originals) / max(1, one.n_original)
-    return abs(one.estimate) > metric.margin * (abs(original) if metric.relative else 1.0)

@@ -20,7 +20,7 @@ HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which took no part in the decision, relative to the shrunken lift of those that
 # did.
 VERIFIED_WEIGHT: Final = 0.7
-# Applied variants whose change in production is known, before they tell what expectations are worth.
+# Variants whose change in production is known, before they tell what expectations are worth.
 PAIRS_NEEDED: Final = 5
 
 
@@ -207,15 +207,6 @@ class KeptShare(NamedTuple):
     high: float
     n: int
 
-    @property
-    def sentence(self) -> str:
-        """What simulations were worth, in words."""
-        share, low, high = (f"{100.0 * one:.0f}".replace("-", "−") for one in self[:3])
-        return (
-            f"Of {self.n:,} applied variants, production showed {share} % of the change that simulations let expect ({low} to "
-            f"{high} %)."
-        )
-
 
 def kept_share(pairs: Sequence[tuple[float, float, float]], *, level: float = 0.95) -> KeptShare | None:
     """Estimate how much of what simulations let expect production shows.
@@ -227,7 +218,7 @@ def kept_share(pairs: Sequence[tuple[float, float, float]], *, level: float = 0.
     Parameters
     ----------
     pairs
-        ``(expected, found, error)`` of every applied variant in percentage points; ``error`` is the standard error of ``found``.
+        ``(expected, found, error)`` of every variant in percentage points; ``error`` is the standard error of ``found``.
     level
         Coverage of the interval.
 

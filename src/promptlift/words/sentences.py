@@ -143,7 +143,12 @@ def measured(ends: Ends, *, score: bool = False) -> str:
 
 
 def side_by_side(
-    current: str, others: Mapping[str, Ends], units: int, *, basis: str | None, is_off: bool = False
+    current: str,
+    others: Mapping[str, Ends],
+    units: int,
+    *,
+    basis: str | None,
+    off: tuple[str, int, float] | None = None,
 ) -> str:
     """Return how versions on real users compare with the current one; of several, the one about which most is known.
 
@@ -157,13 +162,14 @@ def side_by_side(
         Units with a logged conversation.
     basis
         What the verdicts rest on.
-    is_off
-        Whether the units do not fall into the versions by their weights.
+    off
+        Where units do not fall into the versions by their weights: the version that this shows most, its units, and those
+        that its weight lets expect.
     """
-    if is_off:
+    if off is not None:
         return (
-            "Units do not fall into the versions by their weights: something loses or adds units of one version, "
-            "so no difference can be trusted"
+            f"{names_in_title([off[0]])[0]} got {counted(off[1], 'unit')} where its weight lets expect {off[2]:,.0f}: something "
+            "loses or adds units of one version, so no difference can be trusted"
         )
     if basis is None:
         return "No ended conversation has insights yet"
@@ -176,6 +182,17 @@ def side_by_side(
     name, current = names_in_title((most, current))
     say = differs if leaves_out_zero(*ends[1:]) else alike
     return f"{say(name, current, ends)}{as_seen_by(basis)}; {counted(units, 'unit')}"
+
+
+def worth(share: Ends, n: int, *, needed: int) -> str:
+    """Return how much of the changes that simulations let expect of ``n`` variants users showed, a fraction with its interval."""
+    if not all(map(known, share)):
+        return (
+            f"What simulations are worth is not known yet: that takes {needed} variants whose change in production is "
+            f"known, and there {'is' if n == 1 else 'are'} {n:,}"
+        )
+    shown, low, high = percent(*share)
+    return f"Of {n:,} variants, production showed {shown} of the change that simulations let expect ({low} to {high})"
 
 
 def labels_differ(one: str, other: str, outcome: str, verdict: Any, p: Any) -> str:

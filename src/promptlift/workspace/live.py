@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.retry import leaves_open
@@ -12,11 +12,12 @@ from promptlift.schema.experiments import Resolution
 from promptlift.workspace.session import Room, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
     from promptlift.schema.experiments import LiveExperiment
+    from promptlift.schema.model import ApiModel
 
 
 class Live(Room):
@@ -45,8 +46,7 @@ class Live(Room):
     @property
     def table(self) -> pd.DataFrame:
         """One row per version: its units, its completion, and its difference from the current version, which holds however often one looks."""
-        rows = RowsRead([arm.to_wire() for arm in self.state.arms], len(self.state.arms), 1, complete=True)
-        return self._table("live", lambda: rows)
+        return self._table("live", lambda: _rows(self.state.arms))
 
     def refresh(self) -> Self:
         """Read what was measured until now."""
@@ -80,20 +80,15 @@ class Live(Room):
         from promptlift.display.static_html import element, paragraph, root, table  # noqa: PLC0415
         from promptlift.plots import compare  # noqa: PLC0415
         from promptlift.plots.notebook_theme import picture  # noqa: PLC0415
+        from promptlift.words.versions import TITLES, in_words  # noqa: PLC0415
 
-        shown = self.table.drop(columns=["version_id", "variant_id"])
-        cells = [[_cell(cell) for cell in row] for row in shown.itertuples(index=False)]
-        drawn = picture(lambda ax: compare(self, ax=ax), self.sentence, height=3.4)
-        about = paragraph(element("b", self.sentence)), Markup(drawn), table(list(shown), cells)  # noqa: S704 - escaped there
-        return str(root(*about))
+        drawn = Markup(picture(lambda ax: compare(self, ax=ax), self.sentence, height=3.4))  # noqa: S704 - escaped there
+        shown = table(TITLES, map(in_words, self.state.arms), numbers=(1, 2))
+        return str(root(paragraph(element("b", self.sentence)), drawn, shown))
 
 
-def _cell(value: Any) -> str:
-    from promptlift.words.figures import figures, known  # noqa: PLC0415 - for notebooks only
-
-    if not known(value):
-        return ""
-    return figures(value)[0] if isinstance(value, float) else str(value)
+def _rows(models: Sequence[ApiModel]) -> RowsRead:
+    return RowsRead([one.to_wire() for one in models], len(models), 1, complete=True)
 
 
 class Living(Session):
@@ -211,6 +206,33 @@ class Living(Session):
             return last.of(unit)
         self._resolved[prompt] = answer
         return answer
+
+    def calibration(self) -> pd.DataFrame:
+        """Compare what simulations let expect of variants with what users show. Offered by the embedded service.
+
+        A variant is compared side by side with the original of its optimization, in its newest experiment (:meth:`live`); or
+        else before and after it was applied, which other changes of users and their requests are part of.
+
+        Returns
+        -------
+        DataFrame
+            One row per variant that was simulated and then met users, of all prompts, newest first: ``predicted_expected`` is
+            the change that the simulation let expect, ``difference`` the one that users show, in percentage points
+            (``frames.describe_columns()`` has every column). ``attrs["promptlift"]["sentence"]`` says what simulations are worth
+            here, and from five variants on ``attrs["promptlift"]["kept"]`` is the share of the expected changes that users
+            showed, with its 95 % interval: the slope of the line through 0.
+
+        Examples
+        --------
+        >>> pairs = lift.calibration()  # doctest: +SKIP
+        >>> pairs.attrs["promptlift"]["sentence"]  # doctest: +SKIP
+        'Of 6 variants, production showed 71% of the change that simulations let expect (40% to 102%)'
+        """
+        found = self.client.experiments.calibration()
+        table = self._table("calibration", lambda: _rows(found.pairs))
+        kept = {"kept": (found.share, found.share_low, found.share_high)} if found.share is not None else {}
+        table.attrs["promptlift"] |= {"sentence": found.sentence, "level": 0.95, **kept}
+        return table
 
     @cached_property
     def _resolved(self) -> dict[str, Resolution]:

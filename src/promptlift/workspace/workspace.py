@@ -13,7 +13,7 @@ from promptlift.workspace.explaining import Explaining
 from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.live import Living
 from promptlift.workspace.logging import Logging
-from promptlift.workspace.optimizing.calibrating import Calibrating
+from promptlift.workspace.optimizing.optimizations import Optimizing
 from promptlift.workspace.optimizing.planning import Planning
 from promptlift.workspace.prompts import Prompts
 from promptlift.workspace.reviews import Reviewing
@@ -76,7 +76,7 @@ def connect(
 
 
 class Workspace(
-    Calibrating,
+    Optimizing,
     Comparing,
     Explaining,
     Planning,

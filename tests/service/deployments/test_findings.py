@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from promptlift.service.deployments.findings import (
-    JudgedPeriod,
-    judge,
-)
+from promptlift.service.deployments.findings import all_failures, judge
+from promptlift.service.store.deployments import JudgedConversation
 from promptlift.stats.production import look_number
 
 
 def conversations(n, failed, *, issue="No answer", sentiment=0.2):
     return [
-        JudgedPeriod(f"c{at}", at, at >= failed, sentiment + 0.01 * (at % 5), None if at >= failed else issue)
+        JudgedConversation(
+            f"c{at}", at, at >= failed, sentiment + 0.01 * (at % 5), issue=None if at >= failed else issue
+        )
         for at in range(n)
     ]
 
@@ -43,7 +43,7 @@ def test_failures_decide_the_verdict(after, failed, status):
     assert finding.status == status
     assert (finding.reason is None) == (status == "pending")
     assert not finding.harmed
-    assert finding.reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
+    assert all_failures(finding.issues).reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_failures_decide_the_verdict(after, failed, status):
     [
         ({"sentiment": -0.4}, "sentiment fell from +0.52 to -0.40"),
         ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
-        ({"abandoned": True}, "abandonment rose from 0.0 % to 100.0 %"),
-        ({"response_seconds": 4.0}, "response time rose from 2.0 s to 4.0 s"),
-        ({"messages": 12}, "length rose from 6.0 messages to 12.0 messages"),
+        ({"abandonment": True}, "abandonment rose from 0.0 % to 100.0 %"),
+        ({"response_time": 4.0}, "response time rose from 2.0 s to 4.0 s"),
+        ({"length": 12}, "length rose from 6.0 messages to 12.0 messages"),
     ],
 )
 def test_any_metric_that_regresses_is_harm(harm, said):
-    good = {"quality": 80.0, "response_seconds": 2.0, "messages": 6}
+    good = {"quality": 80.0, "response_time": 2.0, "length": 6}
     before = [one._replace(**good) for one in conversations(200, 80, sentiment=0.5)]
     after = [one._replace(**{**good, **harm}) for one in conversations(40, 10, sentiment=0.5)]
     finding = judge(before, after)
@@ -68,14 +68,14 @@ def test_any_metric_that_regresses_is_harm(harm, said):
 
 def test_what_two_judges_say_is_not_compared():
     """An operator connects a stricter judge: that is no harm of the text. What no judge says is compared on."""
-    before = [one._replace(analyser="lexicon", messages=4) for one in conversations(200, 20)]
-    after = [one._replace(analyser="lexicon", messages=4) for one in conversations(60, 6)]
+    before = [one._replace(analyser="lexicon", length=4) for one in conversations(200, 20)]
+    after = [one._replace(analyser="lexicon", length=4) for one in conversations(60, 6)]
     stricter = [
-        one._replace(analyser="llm:strict", messages=4) for one in conversations(60, 50, sentiment=-0.5)
+        one._replace(analyser="llm:strict", length=4) for one in conversations(60, 50, sentiment=-0.5)
     ]
     finding = judge(before, [*after, *stricter])
     assert (finding.harmed, finding.status) == ((), "pending")
-    longer = [one._replace(messages=12) for one in stricter]
+    longer = [one._replace(length=12) for one in stricter]
     assert [change.metric for change in judge(before, [*after, *longer]).harmed] == ["length"]
     same = [one._replace(analyser="lexicon") for one in stricter]
     harmed = {change.metric for change in judge(before, [*after, *same]).harmed}
@@ -118,6 +118,6 @@ def test_a_verified_fix_that_keeps_working_is_rarely_called_regressing():
 
 def some_with(random, count, rate):
     return [
-        JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
+        JudgedConversation("", at, bool(ok), 0.2 + random.normal(0, 0.1), issue=None if ok else "x")
         for at, ok in enumerate(random.random(count) >= rate)
     ]

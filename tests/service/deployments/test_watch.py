@@ -83,7 +83,7 @@ def test_a_verified_fix_that_fails_again_is_told_and_stays_live_while_the_text_b
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("live", "regressed")
     assert found["reason"] == (
-        "Failures are rising again: 7 of 120 earlier conversations failed, 18 of 60 of the latest"
+        "Failures are rising again: 7 of 120 earlier conversations failed, 18 of the latest 60"
     )
     assert world.text == TEXTS[1]
     assert verdicts(world) == ["deployment.verified", "deployment.regressed"]

@@ -11,7 +11,7 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptlift.schema.experiments import LiveExperiment, Resolution
+    from promptlift.schema.experiments import Calibration, LiveExperiment, Resolution
     from promptlift.schema.insights import (
         AgentInsightsView,
         PromptInsightsView,
@@ -177,6 +177,10 @@ class Experiments(Group):
     def get(self, experiment_id: str) -> LiveExperiment:
         """Return an experiment with its results."""
         return self._send(endpoints.EXPERIMENTS_GET, experiment_id)
+
+    def calibration(self) -> Calibration:
+        """Return what simulations were worth, by all variants that met users."""
+        return self._send(endpoints.EXPERIMENTS_CALIBRATION)
 
     def stop(self, experiment_id: str, *, reason: str | None = None) -> LiveExperiment:
         """Stop an experiment: every unit gets the current version."""

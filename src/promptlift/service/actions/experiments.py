@@ -26,12 +26,13 @@ from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperimen
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
-    from promptlift.schema.experiments import ExperimentApply, ExperimentCreate
+    from promptlift.schema.experiments import Calibration, ExperimentApply, ExperimentCreate
     from promptlift.schema.optimizations import StopRequest
     from promptlift.schema.queries import PageQuery, ResolveQuery
+    from promptlift.service.call import AnyCall
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
 
@@ -121,61 +122,57 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     ApiException
         ``VALIDATION_ERROR`` by version, or under ``weights``.
     """
-    mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
-    versions = rows.all(mine.order_by(VersionRow.seq))
-    current = f"v{len(versions)}"
-    arms: dict[str | None, tuple[str, OfferedArm]] = {}
+    known = _versions(rows, prompt)
+    control = [*known.values()][-1]
+    others: list[OfferedArm] = []
     problems: dict[str, str] = {}
     for given, weight in weights.items():
-        arm = _version(versions, given) or _variant(rows, prompt, given)
-        key = None if arm is None else arm.version_id or arm.variant_id
+        arm = known.get(given) or _variant(rows, prompt, given)
         if weight <= 0.0:
             problems[f"weights.{given}"] = "must be above 0"
         elif arm is None:
             problems[f"weights.{given}"] = (
-                f"is not a version of this prompt, which has v1 to {current}, nor a variant of its optimizations"
+                f"is not a version of this prompt, which has v1 to {control.name}, nor a variant of its optimizations"
             )
-        elif key in arms:
-            problems[f"weights.{given}"] = f"is the same as {arms[key][0]}"
+        elif arm.weight:
+            problems[f"weights.{given}"] = f"is {arm.name}, which is there already"
+        elif not arm.content:
+            problems[f"weights.{given}"] = "has no known text"
         else:
             arm.weight = weight
-            arms[key] = given, arm
+            if arm is not control:
+                others.append(arm)
+                arm.number = len(others)
     if problems:
         raise invalid(problems, "A version or its weight is not possible")
     total = sum(weights.values())
-    first = arms.pop(version_id(versions[-1].seq), None)
-    if not arms:
-        raise invalid({"weights": f"name only {current}, the current version; name another one"})
-    if first is not None and abs(1.0 - total) > _ROUNDING:
-        raise invalid({"weights": f"add up to {total:g}, not to 1; leave out {current} to give it the rest"})
-    rest = 1.0 - total if first is None else first[1].weight
-    control = _version(versions, current)
-    if rest < _ROUNDING or control is None:
-        raise invalid({"weights": f"add up to {total:g}; leave a share for {current}, the current version"})
+    if not others:
+        raise invalid({"weights": f"name only {control.name}, the current version; name another one"})
+    rest = control.weight or 1.0 - total
+    if rest < _ROUNDING or (control.weight and abs(1.0 - total) > _ROUNDING):
+        words = (
+            f"add up to {total:g}; leave out {control.name}, the current version, to give it the rest up to 1"
+        )
+        raise invalid({"weights": words})
     control.weight = rest
-    offered = [control, *(arm for _, arm in arms.values())]
-    for number, arm in enumerate(offered):
-        arm.number = number
-    return offered
+    return [control, *others]
 
 
-def _version(versions: Sequence[VersionRow], given: str) -> OfferedArm | None:
-    """Return a version of the prompt by its number or id, ``None`` if there is none."""
-    for number, row in enumerate(versions, 1):
-        name = f"v{number}"
-        if given not in (name, version_id(row.seq)):
-            continue
-        if not row.content_known:
-            raise invalid({"weights": f"{name} has no known text"})
-        return OfferedArm(
+def _versions(rows: Rows, prompt: PromptRow) -> dict[str, OfferedArm]:
+    """Return the versions of a prompt by their number and by their id, oldest first; those without a known text have none."""
+    mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
+    known: dict[str, OfferedArm] = {}
+    for number, row in enumerate(rows.all(mine.order_by(VersionRow.seq)), 1):
+        arm = OfferedArm(
             number=0,
             weight=0.0,
-            name=name,
-            content=row.content,
+            name=f"v{number}",
+            content=row.content if row.content_known else "",
             version_id=version_id(row.seq),
             variant_id=row.variant_id,
         )
-    return None
+        known |= dict.fromkeys((arm.name, arm.version_id or ""), arm)
+    return known
 
 
 def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> OfferedArm | None:
@@ -211,9 +208,10 @@ def _shown(row: ExperimentRow) -> LiveExperiment:
 
 
 def _measured(rows: Rows, row: ExperimentRow) -> LiveExperiment:
-    from promptlift.service.deployments.experiment_results import fill  # noqa: PLC0415 - resolving needs no numbers
+    # Resolving needs no numbers.
+    from promptlift.service.deployments.experiment_results import AssignedConversations  # noqa: PLC0415
 
-    return fill(rows.core, row, _shown(row))
+    return AssignedConversations.of(rows.core, row).fill(_shown(row))
 
 
 @answers(endpoints.EXPERIMENTS_GET)
@@ -222,6 +220,16 @@ def get(call: Call) -> LiveExperiment:
     with call.read() as rows:
         row = call.found(rows, ExperimentRow, "Experiment")
         return _measured(rows, row)
+
+
+@answers(endpoints.EXPERIMENTS_CALIBRATION)
+def worth(call: AnyCall) -> Calibration:
+    """Return what simulations were worth, by all variants that met users."""
+    # Resolving needs no numbers.
+    from promptlift.service.deployments.calibration import calibration  # noqa: PLC0415
+
+    with call.read() as rows:
+        return calibration(rows.core, call.account_id)
 
 
 @answers(endpoints.EXPERIMENTS_STOP)

@@ -11,7 +11,7 @@ from promptlift.schema.deployments import ProductionCheck, ProductionMetric
 from promptlift.schema.events import AnswerComparison, Deployment, DeploymentIssue
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
-from promptlift.service.deployments.findings import Finding, JudgedPeriod, count_issues, issue_id
+from promptlift.service.deployments.findings import Finding, all_failures, count_issues, issue_id
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.issue_groups import group_titles
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.deployments import WatchedConversation
+    from promptlift.service.store.deployments import JudgedConversation
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import DeploymentRow
     from promptlift.stats.production import MetricChange, MetricName
@@ -42,8 +42,8 @@ class Evidence:
         Number of all conversations after the change, including those too old to be in ``after``.
     """
 
-    before: Sequence[JudgedPeriod]
-    after: Sequence[JudgedPeriod]
+    before: Sequence[JudgedConversation]
+    after: Sequence[JudgedConversation]
     count: int
 
 
@@ -60,10 +60,7 @@ def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
     has the same id in every analysis.
     """
     exclusions = _exclusions(connection, deployment.account_id)
-    before, after = (
-        [_judged(row, exclusions) for row in deployments.judged(connection, deployment, span)]
-        for span in deployments.spans(connection, deployment)
-    )
+    before, after = deployments.judged(connection, deployment, excluded=exclusions.found_in)
     counts = Counter({one.issue: 0 for one in after if one.issue is not None})
     counts.update(one.issue for one in before if one.issue is not None)
     groups = group_titles(counts, known=aggregates.names_of_issues(connection, deployment.account_id))
@@ -77,24 +74,6 @@ def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
 def _exclusions(connection: Connection, account_id: str) -> Exclusions:
     """Return the exclusions that apply now: insights may be older than the setting."""
     return read_exclusions(accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"])
-
-
-def _judged(row: WatchedConversation, exclusions: Exclusions) -> JudgedPeriod:
-    document = row.insights
-    issues = [] if row.task_completed else document["issues"]
-    titles = (one["title"] for one in issues)
-    return JudgedPeriod(
-        row.id,
-        row.started_at,
-        row.task_completed,
-        row.sentiment_score,
-        next((title for title in titles if not exclusions.found_in(title)), None),
-        document.get("quality"),
-        row.status == "abandoned",
-        row.response_seconds,
-        row.message_count,
-        document.get("analyser"),
-    )
 
 
 def shown_metrics(metrics: Sequence[MetricChange]) -> list[ProductionMetric]:
@@ -121,10 +100,7 @@ def _in_unit(metric: MetricName, value: float | None) -> float | None:
 
 def figures(connection: Connection, deployment: DeploymentRow) -> ProductionCheck:
     """Return the current figures from production: task completion before and after in percent."""
-    (before, done_before), (after, done_after) = (
-        deployments.figures(connection, deployment, span)
-        for span in deployments.spans(connection, deployment)
-    )
+    (before, done_before), (after, done_after) = deployments.figures(connection, deployment)
     return ProductionCheck(
         since=clock.to_datetime(deployment.live_since),
         conversations=after,
@@ -155,42 +131,43 @@ def emit(
     """
     after = evidence.after if finding is None else finding.after
     issues = count_issues(evidence.before, after) if finding is None else finding.issues
+    failures = all_failures(issues)
     payload = Deployment(
         agent_id=prompt.id,
         agent_name=prompt.name,
         verification_status=kind.partition(".")[2],
         # The conversations in which failures were counted: for a regressed text, the newest.
-        post_fix_conversation_count=issues[0].after_n,
-        pre_fix_conversation_count=issues[0].before_n,
+        post_fix_conversation_count=failures.after_n,
+        pre_fix_conversation_count=failures.before_n,
         issues=[
             DeploymentIssue(
-                issue_id=issue_id(row.issue),
-                title=row.issue,
-                before_fail_count=row.before_fail,
-                after_fail_count=row.after_fail,
+                issue_id=issue_id(title),
+                title=title,
+                before_fail_count=one.before_fail,
+                after_fail_count=one.after_fail,
             )
-            for row in issues
+            for title, one in issues.items()
         ],
         answer_comparison=_answers(
             connection,
             deployment.account_id,
             evidence.before[::-1],  # those nearest to the change first
             after,
-            issues[0].issue,
+            next(iter(issues)),
             good=kind == "deployment.verified",
         ),
         **expected_of(optimizations.get(connection, deployment.optimization_id), deployment.variant_id),
     )
     if finding is not None:
-        payload.reduction_percent = finding.reduction_percent
+        payload.reduction_percent = failures.reduction_percent
     events.add(connection, kind, deployment.account_id, deployment.id, payload, now=now)
 
 
 def _answers(
     connection: Connection,
     account_id: str,
-    before_side: Sequence[JudgedPeriod],
-    after_side: Sequence[JudgedPeriod],
+    before_side: Sequence[JudgedConversation],
+    after_side: Sequence[JudgedConversation],
     title: str,
     *,
     good: bool,
@@ -198,16 +175,18 @@ def _answers(
     """Return the last answer of a failed conversation before the change, and an answer after it that illustrates the verdict."""
     # unspecified: which answers are compared.
     exclusions = _exclusions(connection, account_id)
-    failed = (lambda one: not one.completed and one.issue == title, lambda one: not one.completed)
-    shows_verdict = (lambda one: one.completed,) if good else failed
+    failed = (lambda one: not one.task_completion and one.issue == title, lambda one: not one.task_completion)
+    shows_verdict = (lambda one: one.task_completion,) if good else failed
     before, after = (
-        "" if one is None else exclusions.clean(_last_answer(connection, one.conversation_id))
+        "" if one is None else exclusions.clean(_last_answer(connection, one.id))
         for one in (_example(before_side, *failed), _example(after_side, *shows_verdict))
     )
     return AnswerComparison(before=before, after=after)
 
 
-def _example(side: Sequence[JudgedPeriod], *wanted: Callable[[JudgedPeriod], bool]) -> JudgedPeriod | None:
+def _example(
+    side: Sequence[JudgedConversation], *wanted: Callable[[JudgedConversation], bool]
+) -> JudgedConversation | None:
     """Return the first conversation that meets the first condition, or else the next condition, or else any."""
     for fits in wanted:
         found = next((one for one in side if fits(one)), None)

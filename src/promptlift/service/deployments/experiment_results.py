@@ -7,7 +7,7 @@ verdicts; labels that were drawn at random correct it, for the conversations unt
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from promptlift.schema.experiments import (
 from promptlift.service import clock
 from promptlift.service.store import experiments
 from promptlift.stats import live
+from promptlift.stats.deployment import FailureCounts
 from promptlift.stats.intervals import wilson
 from promptlift.stats.production import METRICS
 from promptlift.words.sentences import side_by_side
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables.prompts import ExperimentRow
+    from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperiment
     from promptlift.stats.production import MetricName
 
     Numbers = NDArray[np.float64]
@@ -48,44 +49,28 @@ _SHARES: Final = ("task_completion", "abandonment")
 _AS_LOGGED: Final[tuple[MetricName, ...]] = ("sentiment", "quality", "abandonment", "response_time", "length")
 
 
-def fill(connection: Connection, row: ExperimentRow, experiment: LiveExperiment) -> LiveExperiment:
-    """Fill in the results of an experiment until now, and return it."""
-    measured = AssignedConversations(connection, row)
-    experiment.basis = measured.basis
-    for arm in experiment.arms:
-        measured.fill(arm)
-    ratio = measured.sample_ratio
-    experiment.sample_ratio = ratio
-    if ratio.is_off:
-        for arm in experiment.arms:
-            arm.verdict = None
-    compared = {
-        arm.name: (arm.difference.estimate, arm.difference.low, arm.difference.high)
-        for arm in experiment.arms
-        if arm.difference is not None
-    }
-    experiment.sentence = side_by_side(
-        experiment.arms[0].name,
-        compared,
-        sum(arm.units or 0 for arm in experiment.arms),
-        basis=experiment.basis,
-        is_off=ratio.is_off,
-    )
-    return experiment
-
-
 class AssignedConversations:
     """The conversations of an experiment as columns, oldest first.
 
     In a ramp the shares of the arms change, and each of its periods has units of its own.
+
+    Parameters
+    ----------
+    kept
+        The arms of the experiment.
+    known
+        Its conversations.
+    labels
+        Their labels.
     """
 
-    def __init__(self, connection: Connection, row: ExperimentRow) -> None:
-        known = experiments.conversations(connection, row)
-        self._arms = row.kept.arms
+    def __init__(
+        self, kept: KeptExperiment, known: experiments.Assigned, labels: Sequence[experiments.Labelled] = ()
+    ) -> None:
+        self._arms = kept.arms
         self.arm = np.array(known.arm, np.int64)
         self.started_at = np.array(known.started_at, np.int64)
-        begun = [clock.from_datetime(step.since) for step in row.kept.ramp or []]
+        begun = [clock.from_datetime(step.since) for step in kept.ramp or []]
         period = np.searchsorted(begun[1:], self.started_at, side="right")
         self._last = max(0, len(begun) - 1)
         # A cell has the conversations of one unit in one arm and period, which count once. Units are hexadecimal.
@@ -105,7 +90,7 @@ class AssignedConversations:
         self.judged_by: str | None = max(self.bases, key=lambda basis: counts[basis], default=None)
         self.basis, completed = self.judged_by, self.completed(self.judged_by)
         answers: dict[str, list[experiments.Labelled]] = {}
-        for one in experiments.labels(connection, row):
+        for one in labels:
             answers.setdefault(one.conversation_id, []).append(one)
         self.labelled = np.array([one in answers for one in known.id], np.bool_)
         if self.labelled.sum() >= LABELS_OF_A_PROOF:
@@ -115,6 +100,11 @@ class AssignedConversations:
             "task_completion": completed,
             **{name: np.array(getattr(known, name), np.float64) for name in _AS_LOGGED},
         }
+
+    @classmethod
+    def of(cls, connection: Connection, row: ExperimentRow) -> Self:
+        """Read the conversations of an experiment until now."""
+        return cls(row.kept, experiments.conversations(connection, row), experiments.labels(connection, row))
 
     @property
     def tells(self) -> bool:
@@ -137,10 +127,12 @@ class AssignedConversations:
         """Return completion by verdicts of one basis, NaN without one."""
         return np.where(self._bases == basis, self._judged, np.nan)
 
-    def failures(self, arm: int) -> tuple[int, int]:
-        """Count the conversations of an arm with a verdict, and those of them that failed."""
-        completed = self.completed(self.judged_by)[self.arm == arm]
-        return int((~np.isnan(completed)).sum()), int((completed == 0.0).sum())
+    def failures(self, arm: int) -> FailureCounts:
+        """Count the failed conversations of the current version and of an arm, and all of them with a verdict."""
+        completed, counts = self.completed(self.judged_by), []
+        for mine in (completed[self.arm == 0], completed[self.arm == arm]):
+            counts += [int((mine == 0.0).sum()), int((~np.isnan(mine)).sum())]
+        return FailureCounts(*counts)
 
     def _corrected(self, judged: Numbers, answers: Sequence[Sequence[experiments.Labelled]]) -> Numbers:
         values = np.array([_mean(one.completed for one in some) for some in answers])
@@ -181,8 +173,30 @@ class AssignedConversations:
         }
         return live.ramp_verdict(watched, share=self._arms[arm].weight)
 
-    def fill(self, arm: LiveArm) -> None:
-        """Fill in what was measured of an arm."""
+    def fill(self, experiment: LiveExperiment) -> LiveExperiment:
+        """Fill in what was measured, and return the experiment."""
+        experiment.basis, experiment.sample_ratio = self.basis, self.sample_ratio
+        compared = {}
+        for arm in experiment.arms:
+            self._fill_arm(arm)
+            if (found := arm.difference) is not None:
+                compared[arm.name] = found.estimate, found.low, found.high
+        off, (control, *_) = None, experiment.arms
+        if experiment.sample_ratio.is_off:
+            units = zip(
+                experiment.arms,
+                experiment.sample_ratio.observed,
+                experiment.sample_ratio.expected,
+                strict=True,
+            )
+            arm, n, expected = max(units, key=lambda one: abs(one[1] - one[2]) / one[2] ** 0.5)
+            off = arm.name, n, expected
+            for arm in experiment.arms:
+                arm.verdict = None
+        experiment.sentence = side_by_side(control.name, compared, sum(self.units), basis=self.basis, off=off)
+        return experiment
+
+    def _fill_arm(self, arm: LiveArm) -> None:
         number = arm.number
         mine = self.arm == number
         arm.units = self.units[number]

@@ -7,7 +7,7 @@ those of the previous text: task completion, sentiment, quality, abandonment, re
 all looks together, a harmless text is declared harmful in at most 4 % of cases.
 
 *Did it fix what failed?* At 30, 60 and 120 conversations, and at every doubling while there is no verdict,
-failures are compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once the
+failures are compared with those before, as `promptlift.stats.deployment.fix_status` does. Once the
 fix is verified, every later look tests whether failures are rising again, compared with earlier conversations
 of the same text.
 
@@ -21,22 +21,24 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptlift.stats.deployment import CHECKPOINTS, IssueCounts, check_number, deployment_verdict
-from promptlift.stats.production import look_level, look_number, metric_changes, windows
+from promptlift.stats.deployment import CHECKPOINTS, FailureCounts, check_number, fix_status, worsening
+from promptlift.stats.production import METRICS, look_level, look_number, metric_changes, windows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from promptlift.service.store.deployments import JudgedConversation
     from promptlift.stats.deployment import DeploymentStatus
     from promptlift.stats.production import MetricChange, MetricName
 
-__all__ = ["OTHER", "Finding", "JudgedPeriod", "count_issues", "issue_id", "judge"]
+    # Failures by the title of their issue, the most frequent before the change first.
+    Issues = Mapping[str, FailureCounts]
 
 OTHER = "Other failures"
 ISSUES_NAMED = 10
@@ -53,29 +55,6 @@ _SAID = {
 }
 
 
-class JudgedPeriod(NamedTuple):
-    """One logged conversation according to its insights; ``issue`` is the group of the worst issue of a failed conversation."""
-
-    conversation_id: str
-    started_at: int
-    completed: bool
-    sentiment: float
-    issue: str | None
-    quality: float | None = None
-    abandoned: bool = False
-    response_seconds: float | None = None
-    messages: int | None = None
-    analyser: str | None = None
-
-
-_FIELDS: dict[MetricName, str] = {
-    "task_completion": "completed",
-    "sentiment": "sentiment",
-    "quality": "quality",
-    "abandonment": "abandoned",
-    "response_time": "response_seconds",
-    "length": "messages",
-}
 # Values from a judge. Judges differ, so they are compared only where the same judge judged.
 _BY_JUDGE = ("task_completion", "sentiment", "quality")
 
@@ -88,8 +67,6 @@ class Finding:
     ----------
     status
         ``pending``, ``verified``, ``not_fixed`` or ``regressed``: status of the fix, not of the metrics.
-    reduction_percent
-        Reduction of all failures together, from before the change to ``after``.
     issues
         Failures before and after by issue.
     reason
@@ -101,10 +78,9 @@ class Finding:
     """
 
     status: DeploymentStatus
-    reduction_percent: float
-    issues: tuple[IssueCounts, ...]
+    issues: Issues
     reason: str | None
-    after: tuple[JudgedPeriod, ...]
+    after: tuple[JudgedConversation, ...]
     metrics: tuple[MetricChange, ...] = ()
 
     @property
@@ -118,36 +94,46 @@ def issue_id(title: str) -> str:
     return f"iss_{hashlib.sha256(title.casefold().encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
-def count_issues(before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> tuple[IssueCounts, ...]:
+def count_issues(before: Sequence[JudgedConversation], after: Sequence[JudgedConversation]) -> Issues:
     """Count failed conversations by issue, in descending order of frequency before the change; the rest under `OTHER`."""
-    failed_before = Counter(one.issue or OTHER for one in before if not one.completed)
-    ordered = sorted(failed_before.items(), key=lambda pair: (pair[0] == OTHER, -pair[1], pair[0]))
-    named = [title for title, _ in ordered if title != OTHER][:ISSUES_NAMED]
-    failed_after = Counter(one.issue if one.issue in named else OTHER for one in after if not one.completed)
-    rows = [
-        IssueCounts(title, failed_before[title], len(before), failed_after[title], len(after))
-        for title in named
-    ]
-    other = sum(failed_before.values()) - sum(row.before_fail for row in rows)
-    if other or failed_after[OTHER] or not rows:
-        rows.append(IssueCounts(OTHER, other, len(before), failed_after[OTHER], len(after)))
-    return tuple(rows)
+    failed_before = Counter(one.issue or OTHER for one in before if not one.task_completion)
+    ordered = sorted(failed_before, key=lambda title: (title == OTHER, -failed_before[title], title))
+    named = [title for title in ordered if title != OTHER][:ISSUES_NAMED]
+    failed_after = Counter(
+        one.issue if one.issue in named else OTHER for one in after if not one.task_completion
+    )
+    other = failed_before.total() - sum(failed_before[title] for title in named)
+    failed_before[OTHER] = other
+    shown = [*named, OTHER] if other or failed_after[OTHER] or not named else named
+    return {
+        title: FailureCounts(failed_before[title], len(before), failed_after[title], len(after))
+        for title in shown
+    }
 
 
-def _values(side: Sequence[JudgedPeriod], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
+def all_failures(issues: Issues) -> FailureCounts:
+    """Return the failures of all issues together."""
+    counts = [*issues.values()]
+    before, after = sum(one.before_fail for one in counts), sum(one.after_fail for one in counts)
+    return FailureCounts(before, counts[0].before_n, after, counts[0].after_n)
+
+
+def _values(
+    side: Sequence[JudgedConversation], analyser: str | None
+) -> Mapping[MetricName, NDArray[np.float64]]:
     other = np.array([one.analyser != analyser for one in side])
     values: dict[MetricName, NDArray[np.float64]] = {}
-    for name, field in _FIELDS.items():
+    for metric in METRICS:
         # Unknown values become NaN.
-        values[name] = np.array([getattr(one, field) for one in side], np.float64)
-        if name in _BY_JUDGE:
-            values[name][other] = np.nan
+        mine = values[metric.name] = np.array([getattr(one, metric.name) for one in side], np.float64)
+        if metric.name in _BY_JUDGE:
+            mine[other] = np.nan
     return values
 
 
 def judge(
-    before: Sequence[JudgedPeriod],
-    after: Sequence[JudgedPeriod],
+    before: Sequence[JudgedConversation],
+    after: Sequence[JudgedConversation],
     *,
     count: int | None = None,
     verification: DeploymentStatus = "pending",
@@ -172,7 +158,7 @@ def judge(
     count = len(after) if count is None else count
     look = look_number(count)
     issues = count_issues(before, after)
-    nothing = Finding(verification, _percent(issues), issues, None, tuple(after))
+    nothing = Finding(verification, issues, None, tuple(after))
     if not look or not before or not after:
         return nothing
     analyser = after[-1].analyser
@@ -193,7 +179,9 @@ def judge(
     return finding
 
 
-def _with_harm(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
+def _with_harm(
+    finding: Finding, before: Sequence[JudgedConversation], after: Sequence[JudgedConversation]
+) -> Finding:
     """Describe which metrics became worse. A verified fix that does harm is regressing."""
     window = max(change.window for change in finding.harmed)
     recent = tuple(after[max(0, len(after) - window) :])
@@ -202,30 +190,28 @@ def _with_harm(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence
     return replace(
         finding,
         status="regressed" if finding.status == "verified" else finding.status,
-        reduction_percent=_percent(issues),
         issues=issues,
         reason=f"Worse in production than before the change: {words}",
         after=recent,
     )
 
 
-def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
+def _checked(
+    finding: Finding, before: Sequence[JudgedConversation], after: Sequence[JudgedConversation]
+) -> Finding:
     """Judge a fix without a verdict by its failures."""
     issues = count_issues(before, after)
-    verdict = deployment_verdict(
-        issues,
-        # unspecified: the deadline. The last check, where there was something to fix.
-        deadline_passed=len(after) >= CHECKPOINTS[-1] and any(row.before_fail for row in issues),
-    )
-    said = {"verified": "Failures fell by more than half", "not_fixed": "Failures did not fall by half"}
-    if verdict not in said:
+    failed = all_failures(issues)
+    # unspecified: the deadline. The last check, where there was something to fix.
+    deadline_passed = len(after) >= CHECKPOINTS[-1] and failed.before_fail > 0
+    status = fix_status(failed, deadline_passed=deadline_passed)
+    if status == "pending":
         return finding
-    failed_before, failed_after = _failed(issues)
-    words = f"{said[verdict]}: {failed_before} conversations failed before, {failed_after} after"
+    said = "Failures fell by more than half" if status == "verified" else "Failures did not fall by half"
+    words = f"{said}: {failed.before_fail} of {failed.before_n} conversations failed before, {failed.after_fail} of {failed.after_n} after"
     return replace(
         finding,
-        status=verdict,
-        reduction_percent=_percent(issues),
+        status=status,
         issues=issues,
         # Harm takes precedence.
         reason=finding.reason or words,
@@ -234,7 +220,7 @@ def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[J
 
 
 def _still_verified(
-    finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], look: int
+    finding: Finding, before: Sequence[JudgedConversation], after: Sequence[JudgedConversation], look: int
 ) -> Finding:
     """Test whether failures of a verified fix are rising again, comparing the latest conversations with earlier ones."""
     if look < 1:
@@ -245,38 +231,16 @@ def _still_verified(
             continue
         rows = count_issues(earlier, recent)
         # All conversations together are not a window here, so their share of the error goes to the windows.
-        verdict = deployment_verdict(
-            rows, previously_verified=True, worse_level=2.0 * share * look_level(look)
-        )
-        if verdict == "regressed":
-            was, now = _failed(rows)
-            issues = count_issues(before, recent)
+        if worsening([*rows.values()]) < 2.0 * share * look_level(look):
+            was = all_failures(rows)
             return replace(
                 finding,
                 status="regressed",
-                reduction_percent=_percent(issues),
-                issues=issues,
-                reason=f"Failures are rising again: {was} earlier conversations failed, {now} of the latest",
+                issues=count_issues(before, recent),
+                reason=f"Failures are rising again: {was.before_fail} of {was.before_n} earlier conversations failed, {was.after_fail} of the latest {was.after_n}",
                 after=tuple(recent),
             )
     return finding
-
-
-def _failed(issues: Sequence[IssueCounts]) -> tuple[str, str]:
-    """Return the failed conversations on both sides, as "4 of 60"."""
-    before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
-    return f"{before} of {issues[0].before_n}", f"{after} of {issues[0].after_n}"
-
-
-def _percent(issues: Sequence[IssueCounts]) -> float:
-    """Return the reduction of the failure rate in percent; 0 while there is nothing to compare."""
-    before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
-    n0, n1 = issues[0].before_n, issues[0].after_n
-    if not n0 or not n1 or not (before or after):
-        return 0.0
-    # unspecified: the reduction where nothing failed before. Zero counts as half a failure, so that the
-    # reduction is defined.
-    return 100.0 * (1.0 - (after / n1) / ((before or 0.5) / n0))
 
 
 def _said(change: MetricChange, total: int) -> str:

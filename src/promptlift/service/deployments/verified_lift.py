@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from promptlift.schema.basis import may_tell
 from promptlift.schema.events import Expectation
 from promptlift.service.deployments.regression_test import pairs_of
-from promptlift.service.store import aggregates, deployments, optimizations, runs
+from promptlift.service.store import runs
 from promptlift.stats import expected_lift
-from promptlift.stats.differences import FEWEST, score_interval
 from promptlift.stats.reweighted import ReweightedLift
-from promptlift.stats.shrinkage import expected_points, kept_share
+from promptlift.stats.shrinkage import expected_points
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,7 +17,6 @@ if TYPE_CHECKING:
     from promptlift.schema.results import Effect, LoggedMix
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
-    from promptlift.stats.shrinkage import KeptShare
 
 # Fields of the API and the corresponding attributes of an analysis.
 _VERIFIED: Final = {
@@ -141,27 +137,3 @@ def keep_regression_lift(
         for name, value in fields.items():
             setattr(one, name, value)
     runs.change(connection, optimization, results=kept)
-
-
-def kept_in_production(connection: Connection, account_id: str) -> KeptShare | None:
-    """Estimate how much of the expected change of completion an account's applied variants had in production.
-
-    Production is compared before and after the change, with at least ten judged conversations on both sides, and not by a word
-    list.
-    """
-    pairs = []
-    for row in deployments.applied(connection, account_id):
-        kept = optimizations.get(connection, row.optimization_id).results
-        effects = {} if kept is None else {one.id: one.headline for one in kept.variants}
-        expected = getattr(effects.get(row.variant_id), "lift_points_expected", None)
-        (before, done_before), (after, done_after) = (
-            deployments.figures(connection, row, span) for span in deployments.spans(connection, row)
-        )
-        if expected is None or min(before, after) < FEWEST:
-            continue
-        if not may_tell(aggregates.totals(connection, account_id, row.prompt_id).basis):
-            continue
-        low, high = score_interval(done_after, after, done_before, before)
-        error = 100.0 * float(high - low) / (2.0 * NormalDist().inv_cdf(0.975))
-        pairs.append((expected, 100.0 * (done_after / after - done_before / before), error))
-    return kept_share(pairs)

@@ -9,7 +9,7 @@ from promptlift.schema.events import OptimizationCompleted, OptimizationStarted,
 from promptlift.service import clock
 from promptlift.service.background.runs import ending
 from promptlift.service.deployments import transitions
-from promptlift.service.deployments.verified_lift import expectation, kept_in_production
+from promptlift.service.deployments.verified_lift import expectation
 from promptlift.service.optimizations.goal import intent_results
 from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
 from promptlift.service.optimizations.terms import Terms
@@ -96,9 +96,13 @@ def keep(
         calibrated=calibrated,
         **intent_results(intent, confirmed, finalist=verdict.finalist, analysis=verdict.analysis),
     )
-    kept_here = kept_in_production(connection, row.account_id) if ended and not row.rehearsal else None
-    if kept_here is not None:
-        results.warnings.append(kept_here.sentence)
+    if ended and not row.rehearsal:
+        # Most starts of a service complete nothing.
+        from promptlift.service.deployments.calibration import calibration  # noqa: PLC0415
+
+        worth = calibration(connection, row.account_id)
+        if worth.share is not None:
+            results.warnings.append(f"{worth.sentence}.")
     if because is not None:
         results.reason, results.explanation = "failed", because
     kept = KeptResults(results=results, variants=variants_of(verdict, ids, mixes), notes=list(notes))

@@ -15,7 +15,7 @@ from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection, Select, SQLColumnExpression
 
@@ -150,21 +150,16 @@ def watched(connection: Connection) -> Sequence[DeploymentRow]:
 
 
 def applied(connection: Connection, account_id: str) -> Sequence[DeploymentRow]:
-    """Return the variants of an account that went live; neither originals nor those of a rehearsal."""
+    """Return the variants of an account that went live, newest first; originals do not count."""
     return Rows(connection).all(
-        select(DeploymentRow)
-        .join(OptimizationRow, OptimizationRow.id == DeploymentRow.optimization_id)
-        .where(
-            DeploymentRow.account_id == account_id,
+        newest(DeploymentRow, account_id=account_id).where(
             DeploymentRow.state.in_(("live", "superseded", "rolled_back")),
             DeploymentRow.verification.is_not(None),
-            OptimizationRow.rehearsal.is_(False),
         )
-        .order_by(DeploymentRow.seq)
     )
 
 
-def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span]:
+def _spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span]:
     """Return the spans of time that a look compares: with the previous text, and with the live one.
 
     Imported conversations are often older than the prompt in this database: they used its first text.
@@ -178,51 +173,74 @@ def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span
     return (since, deployment.applied_at), (deployment.live_since, None)
 
 
-class WatchedConversation(NamedTuple):
-    """A judged conversation with one of the compared texts."""
+class JudgedConversation(NamedTuple):
+    """A judged conversation with one of the compared texts; its production metrics have their names.
+
+    ``issue`` is the worst issue of a failed conversation.
+    """
 
     id: str
     started_at: int
-    task_completed: bool
-    sentiment_score: float
-    status: str
-    response_seconds: float | None
-    message_count: int
-    insights: dict[str, Any]
+    task_completion: bool
+    sentiment: float
+    abandonment: bool = False
+    response_time: float | None = None
+    length: int | None = None
+    quality: float | None = None
+    analyser: str | None = None
+    issue: str | None = None
 
 
-def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> list[WatchedConversation]:
-    """Return the latest judged conversations of a span, oldest first."""
+def judged(
+    connection: Connection, deployment: DeploymentRow, *, excluded: Callable[[str], bool]
+) -> list[list[JudgedConversation]]:
+    """Return the latest judged conversations with the previous text and with the live one, oldest first.
+
+    Parameters
+    ----------
+    excluded
+        Whether a title of an issue must not be shown.
+    """
     details = (
-        ConversationRow.status,
+        ConversationRow.id,
+        ConversationRow.started_at,
+        InsightsRow.task_completed,
+        InsightsRow.sentiment_score,
+        ConversationRow.status == "abandoned",
         ConversationRow.response_seconds,
         ConversationRow.message_count,
         type_coerce(InsightsRow.document, Json),
     )
-    rows = connection.execute(_latest(deployment, span, *details)).all()
-    return [WatchedConversation._make(row) for row in reversed(rows)]
+
+    sides: list[list[JudgedConversation]] = []
+    for span in _spans(connection, deployment):
+        rows = connection.execute(_latest(deployment, span, *details)).all()
+        sides.append([])
+        for *known, document in reversed(rows):
+            _, _, completed, *_ = known
+            titles = (one["title"] for one in document["issues"] if not completed)
+            issue = next((title for title in titles if not excluded(title)), None)
+            judge = document.get("quality"), document.get("analyser")
+            sides[-1].append(JudgedConversation._make((*known, *judge, issue)))
+    return sides
 
 
-def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tuple[int, int]:
-    """Count the conversations of `judged`, and those of them that completed their task."""
-    some = _latest(deployment, span).subquery()
-    row = connection.execute(
-        select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
-    ).one()
-    return int(row[0]), int(row[1] or 0)
+def figures(connection: Connection, deployment: DeploymentRow) -> list[tuple[int, int]]:
+    """Count the conversations of `judged` on both sides, and those of them that completed their task."""
+    counts = []
+    for span in _spans(connection, deployment):
+        some = _latest(deployment, span, InsightsRow.task_completed).subquery()
+        completed = func.sum(cast(some.c.task_completed, Integer))
+        n, done = connection.execute(select(func.count(), completed).select_from(some)).one()
+        counts.append((int(n), int(done or 0)))
+    return counts
 
 
 def _latest(deployment: DeploymentRow, span: Span, *columns: SQLColumnExpression[Any]) -> Select[Any]:
     """Select the ended conversations with a verdict in a span of time."""
     since, until = span
-    figures = (
-        ConversationRow.id,
-        ConversationRow.started_at,
-        InsightsRow.task_completed,
-        InsightsRow.sentiment_score,
-    )
     return (
-        judged_of(deployment.account_id, deployment.prompt_id, *figures, *columns)
+        judged_of(deployment.account_id, deployment.prompt_id, *columns)
         .where(
             ConversationRow.has_insights.is_(True),
             ConversationRow.status != "in_progress",

@@ -1,0 +1,130 @@
+"""What simulations were worth: the changes that they let expect of variants, beside those that users showed."""
+
+from __future__ import annotations
+
+from itertools import chain
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from promptlift.schema.basis import may_tell
+from promptlift.schema.experiments import BEFORE_AND_AFTER, SIDE_BY_SIDE, Calibration, CalibrationPair
+from promptlift.service import clock
+from promptlift.service.deployments.experiment_results import AssignedConversations
+from promptlift.service.store import aggregates, deployments, optimizations
+from promptlift.service.store.rows import Rows, newest, wanted
+from promptlift.service.store.tables.prompts import ExperimentRow
+from promptlift.service.store.tables.runs import VariantRow
+from promptlift.stats.differences import FEWEST, score_interval
+from promptlift.stats.shrinkage import PAIRS_NEEDED, kept_share
+from promptlift.words.sentences import worth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+
+def calibration(connection: Connection, account_id: str) -> Calibration:
+    """Return every variant of an account that was simulated and then met users, and the line through them.
+
+    A variant counts once: by its newest experiment with the original of its optimization, which says more than before and
+    after, since users and their requests may change meanwhile; or else by its newest apply.
+    """
+    found: dict[str, CalibrationPair] = {}
+    for one in chain(_side_by_side(connection, account_id), _before_and_after(connection, account_id)):
+        found.setdefault(one.variant_id, one)
+    known = [
+        (one.predicted_expected, one.difference, one.difference_error)
+        for one in found.values()
+        if one.difference is not None and one.difference_error is not None
+    ]
+    kept = kept_share(known)
+    share, low, high = (None, None, None) if kept is None else kept[:3]
+    return Calibration(
+        pairs=sorted(found.values(), key=lambda pair: pair.applied_at, reverse=True),
+        share=share,
+        share_low=low,
+        share_high=high,
+        sentence=worth((share, low, high), len(known), needed=PAIRS_NEEDED),
+    )
+
+
+def _side_by_side(connection: Connection, account_id: str) -> Iterator[CalibrationPair]:
+    """Compare variants with their originals in experiments, newest experiment first."""
+    for row in Rows(connection).all(newest(ExperimentRow, account_id=account_id)):
+        control, *others = row.kept.arms
+        tried = {arm.number: _simulated(connection, arm.variant_id, control.content) for arm in others}
+        if not any(tried.values()):
+            continue
+        measured = AssignedConversations.of(connection, row)
+        for number, simulated in tried.items():
+            one = measured.difference(number)
+            if not simulated or not measured.tells or measured.sample_ratio.is_off:
+                continue
+            if one.estimate is None or one.low is None or one.high is None or one.error is None:
+                continue
+            yield CalibrationPair(
+                **simulated,
+                source=SIDE_BY_SIDE,
+                experiment_id=row.id,
+                applied_at=row.created_at,
+                n_before=one.n_original,
+                rate_before=one.original,
+                n_after=one.n,
+                rate_after=one.original + one.estimate,
+                difference=100.0 * one.estimate,
+                difference_low=100.0 * one.low,
+                difference_high=100.0 * one.high,
+                difference_error=100.0 * one.error,
+            )
+
+
+def _before_and_after(connection: Connection, account_id: str) -> Iterator[CalibrationPair]:
+    """Compare the conversations before and after the applies of variants, newest apply first."""
+    for row in deployments.applied(connection, account_id):
+        simulated = _simulated(connection, row.variant_id)
+        if not simulated:
+            continue
+        (before, done_before), (after, done_after) = deployments.figures(connection, row)
+        pair = CalibrationPair(
+            **simulated,
+            source=BEFORE_AND_AFTER,
+            applied_at=clock.to_datetime(row.live_since),
+            n_before=before,
+            rate_before=done_before / before if before else None,
+            n_after=after,
+            rate_after=done_after / after if after else None,
+        )
+        tells = may_tell(aggregates.totals(connection, account_id, row.prompt_id).basis)
+        if tells and min(before, after) >= FEWEST:
+            low, high = (100.0 * float(end) for end in score_interval(done_after, after, done_before, before))
+            pair.difference = 100.0 * (done_after / after - done_before / before)
+            pair.difference_low, pair.difference_high = low, high
+            pair.difference_error = (high - low) / (2.0 * NormalDist().inv_cdf(0.975))
+        yield pair
+
+
+def _simulated(connection: Connection, variant_id: str | None, original: str | None = None) -> dict[str, Any]:
+    """Return what the simulation of a variant let expect; empty if it was not simulated, or not against this original."""
+    variant = Rows(connection).find(wanted(VariantRow, id=variant_id or ""))
+    if variant is None:
+        return {}
+    optimization = optimizations.get(connection, variant.optimization_id)
+    effect = None if optimization.results is None else optimization.results.variant(variant.number)
+    if effect is None or optimization.rehearsal or original not in (None, optimization.prompt["content"]):
+        return {}
+    first = effect.headline
+    if first.lift_points_expected is None:
+        return {}
+    return {
+        "prompt_id": optimization.prompt_id,
+        "optimization_id": optimization.id,
+        "variant_id": variant.id,
+        "name": variant.name,
+        "predicted": first.lift_points,
+        "predicted_low": first.lift_points_low,
+        "predicted_high": first.lift_points_high,
+        "predicted_level": effect.interval_level,
+        "predicted_expected": first.lift_points_expected,
+        "predicted_n": effect.n,
+    }
