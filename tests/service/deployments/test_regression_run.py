@@ -9,12 +9,13 @@ from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.deployments import regression_run
-from promptlift.service.deployments.regression_test import Summary, unmeasured
+from promptlift.service.deployments.regression_test import Summary, summarize
 from service.deployments.test_transitions import refuse_events
 from support.deployed import ORIGINAL, TESTED, TEXTS
 
-PASSED = Summary(unmeasured(0).model_copy(update={"passed": True, "verdict": "passed"}), reason=None)
-FAILED = Summary(unmeasured(3), reason="It is worse")
+NOTHING = summarize([], {}, []).test
+PASSED = Summary(NOTHING.model_copy(update={"passed": True, "verdict": "passed"}), reason=None)
+FAILED = Summary(NOTHING, reason="It is worse")
 
 
 def end(world, row, summary):

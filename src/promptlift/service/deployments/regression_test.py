@@ -11,9 +11,7 @@ from promptlift.schema.deployments import RegressionTest, ScenarioResult
 from promptlift.schema.events import RegressionSummary
 from promptlift.schema.results import PairTable
 from promptlift.service.simulations.personas import draw
-from promptlift.stats import analyse_pairs
-from promptlift.stats.effect import CompletedInCluster
-from promptlift.stats.regression import NON_INFERIORITY_POINTS, ScenarioPairs, regression_test
+from promptlift.stats.regression import ScenarioPairs, regression_test
 
 if TYPE_CHECKING:
     import random
@@ -73,10 +71,6 @@ def summarize(
 ) -> Summary:
     """Compare the new text with the live one over all cells in which both have an outcome.
 
-    A test passes if nothing is worse and a drop of 10 points is excluded, also by the interval clustered by
-    scenario, if that is wider. A text that helps in some scenarios and harms in others has fewer independent
-    pairs than it seems.
-
     Parameters
     ----------
     names
@@ -90,20 +84,12 @@ def summarize(
     """
     tables, dropped = _tables(names, scenario_of, outcomes)
     measured = [table for table in tables if sum(table[1:])]
-    if not measured:
-        return Summary(unmeasured(dropped), stopped or "No pair was measured")
-    test = regression_test(measured, require_non_inferiority=True)
-    pooled = _by_scenario(measured)
-    passed = (
-        test.passed
-        and stopped is None
-        and pooled.lift_points_low is not None
-        and pooled.lift_points_low > NON_INFERIORITY_POINTS
-    )
-    verdict = test.verdict if passed or test.verdict == "regressed" else "inconclusive"
+    test = regression_test(measured)
+    passed = test.verdict == "passed" and stopped is None
+    pooled = test.pooled
     shown = RegressionTest(
         passed=passed,
-        verdict=verdict,
+        verdict="inconclusive" if test.verdict == "passed" and not passed else test.verdict,
         summary=RegressionSummary(
             total=len(measured), passed=len(measured) - test.regressed, regressed=test.regressed
         ),
@@ -115,27 +101,12 @@ def summarize(
         lift_points=pooled.lift_points,
         lift_points_low=pooled.lift_points_low,
         smallest_drop_found=test.smallest_drop_found,
-        confidence_worse=test.confidence_worse,
+        confidence_worse=test.confidence_worse if measured else None,
     )
     return Summary(
         shown,
         None if passed else _why(shown, pooled, stopped),
-        pooled=pooled if stopped is None else None,
-    )
-
-
-def unmeasured(dropped: int) -> RegressionTest:
-    """Return a test without a single pair."""
-    return RegressionTest(
-        passed=False,
-        verdict="inconclusive",
-        summary=RegressionSummary(total=0, passed=0, regressed=0),
-        scenarios=[],
-        pairs=pairs_of(None, dropped),
-        lift_points=None,
-        lift_points_low=None,
-        smallest_drop_found=None,
-        confidence_worse=None,
+        pooled=pooled if measured and stopped is None else None,
     )
 
 
@@ -143,16 +114,6 @@ def pairs_of(analysis: PairAnalysis | None, dropped: int) -> PairTable:
     """Return the counts of pairs; zeros if nothing was measured."""
     counts = {name: getattr(analysis, name, 0) for name in ("n", "n11", "n10", "n01", "n00")}
     return PairTable(**counts, dropped=dropped)
-
-
-def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
-    """Analyse all pairs together, with the interval clustered by scenario if it is much wider."""
-    n11, n10, n01, n00 = (sum(column) for column in zip(*(table[1:] for table in tables), strict=True))
-    clusters = [
-        CompletedInCluster(one.n11 + one.n10 + one.n01 + one.n00, one.n11 + one.n10, one.n11 + one.n01)
-        for one in tables
-    ]
-    return analyse_pairs(n11, n10, n01, n00, clusters=clusters)
 
 
 def _tables(
@@ -185,6 +146,8 @@ def _tables(
 
 
 def _why(test: RegressionTest, pairs: PairAnalysis, stopped: str | None) -> str:
+    if not pairs.n:
+        return stopped or "No pair was measured"
     counts = (
         f"over {pairs.n} pairs the new version completed {pairs.n11 + pairs.n10} tasks and the current one "
         f"{pairs.n11 + pairs.n01}"
