@@ -25,8 +25,8 @@ __all__ = ["draw_experiment"]
 
 # More bands than these hide each other; then only the newest interval of each version is drawn.
 _MOST_BANDS: Final = 3
-# Up to so many hours, ticks have the time of day.
-_MOST_HOURS: Final = 5 * 24
+# Up to so many days, ticks have the time of day; up to a thousandth of them, seconds.
+_MOST_DAYS: Final = 5
 
 
 def draw_experiment(
@@ -90,7 +90,9 @@ def draw_experiment(
     signed_ticks(ax, "y")
     ax.xaxis_date()
     days = day_numbers(table["until"])
-    hours = "" if np.ptp(days) > _MOST_HOURS / 24 else "\n%H:%M"
+    hours = (
+        "" if np.ptp(days) > _MOST_DAYS else "\n%H:%M" if np.ptp(days) > _MOST_DAYS / 1_000 else "\n%H:%M:%S"
+    )
     ax.xaxis.set_major_locator(AutoDateLocator(maxticks=7))  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_formatter(DateFormatter(f"%d %b{hours}"))  # type: ignore[no-untyped-call]
     legend(ax, groups, counts, "units")
