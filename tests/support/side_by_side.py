@@ -46,7 +46,7 @@ def experiment(
         started_at=clock.from_datetime(START) + np.linspace(0, HOURS, len(arm)) * 3600 * clock.SECOND,
         basis=[basis] * len(arm),
         task_completed=rng.random(len(arm)) < 0.5 + effect * (arm > 0),
-        **dict.fromkeys(("sentiment", "quality", "abandonment", "response_time"), unknown),
+        **dict.fromkeys(("sentiment", "quality", "abandonment", "response_time", "label", "chance"), unknown),
         length=rng.integers(2, 9, len(arm)),
     )
     made = LiveExperiment(

@@ -30,8 +30,6 @@ from promptlift.stats.production import METRICS
 from promptlift.words.sentences import side_by_side
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
@@ -60,13 +58,9 @@ class AssignedConversations:
         The arms of the experiment.
     known
         Its conversations.
-    labels
-        Their labels.
     """
 
-    def __init__(
-        self, kept: KeptExperiment, known: experiments.Assigned, labels: Sequence[experiments.Labelled] = ()
-    ) -> None:
+    def __init__(self, kept: KeptExperiment, known: experiments.Assigned) -> None:
         self._arms = kept.arms
         self.arm = np.array(known.arm, np.int64)
         self.started_at = np.array(known.started_at, np.int64)
@@ -89,13 +83,12 @@ class AssignedConversations:
         self.bases = [basis for basis in BASES if counts[basis]]
         self.judged_by: str | None = max(self.bases, key=lambda basis: counts[basis], default=None)
         self.basis, completed = self.judged_by, self.completed(self.judged_by)
-        answers: dict[str, list[experiments.Labelled]] = {}
-        for one in labels:
-            answers.setdefault(one.conversation_id, []).append(one)
-        self.labelled = np.array([one in answers for one in known.id], np.bool_)
+        labels = np.array(known.label, np.float64)
+        self.labelled = ~np.isnan(labels)
         if self.labelled.sum() >= LABELS_OF_A_PROOF:
             self.basis = "label"
-            completed = self._corrected(completed, [answers.get(one, []) for one in known.id])
+            completed = live.label_corrected(completed, labels, np.array(known.chance, np.float64))
+            completed[np.flatnonzero(self.labelled)[-1] + 1 :] = np.nan
         self.metrics: dict[MetricName, Numbers] = {
             "task_completion": completed,
             **{name: np.array(getattr(known, name), np.float64) for name in _AS_LOGGED},
@@ -104,7 +97,7 @@ class AssignedConversations:
     @classmethod
     def of(cls, connection: Connection, row: ExperimentRow) -> Self:
         """Read the conversations of an experiment until now."""
-        return cls(row.kept, experiments.conversations(connection, row), experiments.labels(connection, row))
+        return cls(row.kept, experiments.conversations(connection, row))
 
     @property
     def tells(self) -> bool:
@@ -133,13 +126,6 @@ class AssignedConversations:
         for mine in (completed[self.arm == 0], completed[self.arm == arm]):
             counts += [int((mine == 0.0).sum()), int((~np.isnan(mine)).sum())]
         return FailureCounts(*counts)
-
-    def _corrected(self, judged: Numbers, answers: Sequence[Sequence[experiments.Labelled]]) -> Numbers:
-        values = np.array([_mean(one.completed for one in some) for some in answers])
-        chances = np.array([some[0].chance if some else np.nan for some in answers])
-        corrected = live.label_corrected(judged, values, chances)
-        corrected[np.flatnonzero(self.labelled)[-1] + 1 :] = np.nan
-        return corrected
 
     def _means(self, values: Numbers) -> Numbers:
         """Return the mean of each cell of the first conversations, NaN without a value."""
@@ -240,11 +226,6 @@ class AssignedConversations:
             low=100.0 * float(low),
             high=100.0 * float(high),
         )
-
-
-def _mean(answers: Any) -> float:
-    values = [*answers]
-    return sum(values) / len(values) if values else np.nan
 
 
 def _shown(model: type[D], one: live.Difference, *, share: bool = True, **more: Any) -> D:

@@ -1,10 +1,10 @@
-"""The conversations that were assigned in experiments, and their labels."""
+"""The conversations that were assigned in experiments."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import JSON, case, cast, select, type_coerce
+from sqlalchemy import JSON, case, cast, func, select, type_coerce
 
 from promptlift.service.store.tables.conversations import ConversationRow, InsightsRow
 from promptlift.service.store.tables.prompts import ExperimentRow, LabelRow
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class Assigned(NamedTuple):
-    """The conversations of an experiment as columns; while one is in progress nothing is known of it."""
+    """The conversations of an experiment as columns; while one is in progress nothing is known of it.
+
+    ``label`` is the share of people's answers that it completed its task, if it was drawn for them with a known
+    ``chance``.
+    """
 
     id: Sequence[str] = ()
     arm: Sequence[int] = ()
@@ -29,6 +33,8 @@ class Assigned(NamedTuple):
     abandonment: Sequence[bool | None] = ()
     response_time: Sequence[float | None] = ()
     length: Sequence[int | None] = ()
+    label: Sequence[float | None] = ()
+    chance: Sequence[float | None] = ()
 
 
 def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned:
@@ -39,6 +45,22 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned
     else:
         document = cast(judged.document, JSON)
     ended = row.status != "in_progress"
+    labelled = (
+        select(
+            LabelRow.conversation_id,
+            func.avg(case((LabelRow.value == "yes", 1.0), else_=0.0)).label("label"),
+            func.min(LabelRow.chance).label("chance"),
+        )
+        .where(
+            LabelRow.account_id == experiment.account_id,
+            LabelRow.prompt_id == experiment.prompt_id,
+            LabelRow.question == "task_completed",
+            LabelRow.value.in_(("yes", "no")),
+            LabelRow.chance.is_not(None),
+        )
+        .group_by(LabelRow.conversation_id)
+        .subquery()
+    )
     found = connection.execute(
         select(
             row.id,
@@ -52,8 +74,11 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned
             case((ended, row.status == "abandoned")),
             case((ended, row.response_seconds)),
             case((ended, row.message_count)),
+            labelled.c.label,
+            labelled.c.chance,
         )
         .outerjoin(judged, (judged.conversation_id == row.id) & ended)
+        .outerjoin(labelled, labelled.c.conversation_id == row.id)
         .where(
             row.account_id == experiment.account_id,
             row.prompt_id == experiment.prompt_id,
@@ -64,28 +89,3 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned
     )
     rows = found.all()
     return Assigned(*([one[place] for one in rows] for place in range(len(Assigned._fields))))
-
-
-class Labelled(NamedTuple):
-    """A person's answer whether a conversation completed its task, and the probability with which it was drawn."""
-
-    conversation_id: str
-    completed: bool
-    chance: float
-
-
-def labels(connection: Connection, experiment: ExperimentRow) -> Sequence[Labelled]:
-    """Return the labels of an experiment's conversations that were drawn with a known probability."""
-    found = (
-        select(LabelRow.conversation_id, LabelRow.value == "yes", LabelRow.chance)
-        .join(ConversationRow, ConversationRow.id == LabelRow.conversation_id)
-        .where(
-            LabelRow.account_id == experiment.account_id,
-            LabelRow.prompt_id == experiment.prompt_id,
-            LabelRow.question == "task_completed",
-            LabelRow.value.in_(("yes", "no")),
-            LabelRow.chance.is_not(None),
-            ConversationRow.experiment_id == experiment.id,
-        )
-    )
-    return [Labelled._make(one) for one in connection.execute(found)]
