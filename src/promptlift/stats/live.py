@@ -315,9 +315,8 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
         completion = metric.name == "task_completion"
         one = difference(*metrics[metric.name], level=_COMPLETION_LEVEL if completion else _OTHERS_LEVEL)
         found[metric.name] = one
-        margin = metric.margin * (abs(one.original) if metric.relative else 1.0)
-        worse = "better" if metric.higher_is_worse else "worse"
-        if one.direction == worse and abs(one.estimate or 0.0) > margin:
+        sure = one.direction == ("better" if metric.higher_is_worse else "worse")
+        if sure and metric.is_worse(one.original, one.original + (one.estimate or 0.0)):
             harmed.append(metric.name)
     if harmed:
         return RampVerdict("back", tuple(harmed), found)

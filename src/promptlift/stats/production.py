@@ -47,6 +47,15 @@ class Metric:
     margin: float = 0.0
     relative: bool = False
 
+    @property
+    def sign(self) -> float:
+        """1 where higher is worse, else -1."""
+        return 1.0 if self.higher_is_worse else -1.0
+
+    def is_worse(self, was: float, now: float) -> bool:
+        """Return whether a mean became worse by more than the margin."""
+        return self.sign * (now - was) > self.margin * (abs(was) if self.relative else 1.0)
+
 
 # unspecified: in which direction response time and length regress, and by how much they may change. Longer is
 # worse, and a fifth longer is the minimum that matters: one more question in an answer is harmless.
@@ -203,6 +212,7 @@ def _most_striking(
         new = new[~np.isnan(new)]
         since = after[: len(after) - size]
         earlier = np.concatenate([old, since[~np.isnan(since)]])
+        worse = len(old) and len(new) and metric.is_worse(float(old.mean()), float(new.mean()))
         changes.append(
             MetricChange(
                 metric=metric.name,
@@ -211,28 +221,15 @@ def _most_striking(
                 n_before=len(old),
                 n_after=len(new),
                 window=size,
-                p=min(1.0, _worse_p(metric, earlier, new) / share) if _is_worse(metric, old, new) else 1.0,
+                p=min(1.0, _worse_p(metric, earlier, new) / share) if worse else 1.0,
                 level=level,
             )
         )
     return min(changes, key=lambda change: change.p)
 
 
-def _sign(metric: Metric) -> float:
-    return 1.0 if metric.higher_is_worse else -1.0
-
-
-def _is_worse(metric: Metric, old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
-    """Return whether the mean became worse by more than the margin."""
-    if not len(old) or not len(new):
-        return False
-    was, now = float(old.mean()), float(new.mean())
-    return _sign(metric) * (now - was) > metric.margin * (abs(was) if metric.relative else 1.0)
-
-
 def _worse_p(metric: Metric, old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """Return the one-sided p-value of "worse"."""
-    sign = _sign(metric)
     if metric.is_share:
         from scipy.stats import hypergeom  # noqa: PLC0415  (rates never need it)
 
@@ -244,4 +241,6 @@ def _worse_p(metric: Metric, old: NDArray[np.float64], new: NDArray[np.float64])
         return float(hypergeom.sf(bad_new - 1, len(old) + len(new), bad_old + bad_new, len(new)))
     from scipy.stats import mannwhitneyu  # noqa: PLC0415  (the same)
 
-    return float(mannwhitneyu(sign * new, sign * old, alternative="greater", method="asymptotic").pvalue)
+    return float(
+        mannwhitneyu(metric.sign * new, metric.sign * old, alternative="greater", method="asymptotic").pvalue
+    )
