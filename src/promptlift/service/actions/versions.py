@@ -77,16 +77,7 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
         if changed:
             live.check_version(body.if_version_id)
         made = live.restore(former.content)
-        action_id = prompts.log_action(
-            rows.core,
-            account_id,
-            prompt.id,
-            "restore",
-            now=now,
-            note=body.note,
-            from_version_seq=live.before.seq,
-            to_version_seq=made,
-        )
+        action_id = live.log("restore", made, note=body.note)
     return RestoreAnswer(
         success=True,
         prompt_id=prompt.id,
@@ -131,24 +122,16 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
             seq = live.apply(optimization, variant)
         elif changed and body.content is not None:
             seq = live.apply_text(body.content, optimization)
-        action_id = prompts.log_action(
-            connection,
-            account_id,
-            prompt.id,
-            "apply",
-            now=now,
-            note=body.note,
-            optimization_id=optimization.id,
-            variant_id=None if variant is None else variant.id,
-            from_version_seq=live.before.seq,
-            to_version_seq=seq,
+        variant_id = None if variant is None else variant.id
+        action_id = live.log(
+            "apply", seq, note=body.note, optimization_id=optimization.id, variant_id=variant_id
         )
     name = "The text" if variant is None else variant.name
     text = name if variant is None else f"The text of {name}"
     return ApplyAnswer(
         success=True,
         prompt_id=prompt.id,
-        applied_variant_id=None if variant is None else variant.id,
+        applied_variant_id=variant_id,
         message=f"{name} is live now" if changed else f"{text} was live already",
         version_id=version_id(seq),
         previous_version_id=version_id(live.before.seq),
@@ -220,19 +203,8 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
         if before is None:
             raise not_found("Version")
         made = live.restore(before.content)
-        undoing = prompts.log_action(
-            rows.core,
-            call.account_id,
-            prompt.id,
-            "undo",
-            now=now,
-            note=call.body.note,
-            optimization_id=row.optimization_id,
-            variant_id=row.variant_id,
-            undoes=row.id,
-            from_version_seq=live.before.seq,
-            to_version_seq=made,
-        )
+        what = {"optimization_id": row.optimization_id, "variant_id": row.variant_id, "undoes": row.id}
+        undoing = live.log("undo", made, note=call.body.note, **what)
         row.undone_by, row.undone_at = undoing, clock.to_datetime(now)
     return UndoAnswer(
         success=True,

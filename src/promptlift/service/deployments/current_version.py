@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -48,16 +47,34 @@ class LivePrompt:
 
     The change supersedes the deployment whose text was current; if its verdict was pending, an event reports
     it as confounded.
+
+    Attributes
+    ----------
+    before
+        The version that was current before any change.
     """
 
     connection: Connection
     prompt: PromptRow
     now: int
+    before: VersionRow = field(init=False)
 
-    @cached_property
-    def before(self) -> VersionRow:
-        """The version that was current before any change."""
-        return prompts.current_version(self.connection, self.prompt.account_id, self.prompt.id)
+    def __post_init__(self) -> None:
+        self.before = prompts.current_version(self.connection, self.prompt.account_id, self.prompt.id)
+
+    def log(self, kind: str, made: int, *, note: str | None, **values: Any) -> str:
+        """Record the action that made a version current, and return its id; see `prompts.log_action`."""
+        return prompts.log_action(
+            self.connection,
+            self.prompt.account_id,
+            self.prompt.id,
+            kind,
+            now=self.now,
+            note=note,
+            from_version_seq=self.before.seq,
+            to_version_seq=made,
+            **values,
+        )
 
     def check_version(self, wanted: str | None) -> None:
         """Refuse a change that was meant for a version other than the current one.
@@ -101,7 +118,7 @@ class LivePrompt:
 
     def apply_arm(self, rows: Rows, experiment: ExperimentRow, number: int, *, note: str | None) -> None:
         """Make a version of an experiment the current one, which ends the experiment."""
-        arm, before = experiment.kept.arms[number], self.before.seq
+        arm = experiment.kept.arms[number]
         experiment.status, experiment.reason = "applied", None
         experiment.ended_at = clock.to_datetime(self.now)
         rows.flush()  # before the text changes, which would stop it
@@ -110,17 +127,7 @@ class LivePrompt:
             seq = self.restore(arm.content)
         else:
             seq = self.apply(optimizations.get(self.connection, variant.optimization_id), variant)
-        prompts.log_action(
-            self.connection,
-            self.prompt.account_id,
-            self.prompt.id,
-            "apply",
-            now=self.now,
-            note=note,
-            variant_id=arm.variant_id,
-            from_version_seq=before,
-            to_version_seq=seq,
-        )
+        self.log("apply", seq, note=note, variant_id=arm.variant_id)
         experiment.applied_version_seq = seq
         rows.flush()
 
