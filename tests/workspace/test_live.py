@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import promptlift
+from promptlift.analysis.findings import finding
 from promptlift.client.transport import Clock
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound, ValidationError
 from promptlift.schema.experiments import Assignment
@@ -70,7 +71,7 @@ def test_an_experiment_in_a_notebook(running):
         assert table["name"].tolist() == ["v2", "v1"]
         arms = [Assignment.read(one.assignment_id).arm for one in given]
         assert table["n_units"].tolist() == [arms.count(0), arms.count(1)]
-        assert table.attrs["promptlift"]["table"] == "live"
+        assert finding(table) == live.sentence
         assert lift.live("Support").id == live.id == lift.live(live.id).id
         html = live._repr_html_()
         assert live.sentence in html

@@ -46,7 +46,9 @@ class Live(Room):
     @property
     def table(self) -> pd.DataFrame:
         """One row per version: its units, its completion, and its difference from the current version, which holds however often one looks."""
-        return self._table("live", lambda: _rows(self.state.arms))
+        table = self._table("live", lambda: _rows(self.state.arms))
+        table.attrs["promptlift"]["sentence"] = self.sentence
+        return table
 
     def refresh(self) -> Self:
         """Read what was measured until now."""
