@@ -27,7 +27,6 @@ from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from promptlift.schema.experiments import Calibration, ExperimentApply, ExperimentCreate
     from promptlift.schema.optimizations import StopRequest
@@ -85,33 +84,28 @@ def start(call: Call[ExperimentCreate]) -> LiveExperiment:
                 "The prompt has a running experiment, and units can be in one only; stop or apply it first",
                 details={"experimentId": other.id},
             )
-        now = clock.moment()
+        now, weights, ramp = clock.moment(), call.body.weights, None
+        if call.body.ramp:
+            from promptlift.stats.live import RAMP  # noqa: PLC0415 - resolving needs no numbers
+
+            if [*weights.values()] != [1.0]:
+                raise invalid(
+                    {"weights": "must name one version with the weight 1, since a ramp ends with all units"},
+                    "A ramp needs one version",
+                )
+            ramp = [RampStep(share=RAMP[0], since=now)]
+            weights = dict.fromkeys(weights, RAMP[0])
         row = ExperimentRow(
             id=new_id("exp"),
             account_id=call.account_id,
             prompt_id=prompt.id,
             status="running",
-            kept=_planned(rows, prompt, call.body, now=now),
+            kept=KeptExperiment(arms=_arms(rows, prompt, weights), ramp=ramp),
             note=call.body.note or None,
             created_at=now,
         )
         rows.insert(row)
         return _shown(row)
-
-
-def _planned(rows: Rows, prompt: PromptRow, body: ExperimentCreate, *, now: datetime) -> KeptExperiment:
-    """Return the arms of an experiment, and the first step of a ramp."""
-    if not body.ramp:
-        return KeptExperiment(arms=_arms(rows, prompt, body.weights))
-    if [*body.weights.values()] != [1.0]:
-        raise invalid(
-            {"weights": "must name one version with the weight 1, since a ramp ends with all units"},
-            "A ramp needs one version",
-        )
-    from promptlift.stats.live import RAMP  # noqa: PLC0415 - resolving needs no numbers
-
-    first = RampStep(share=RAMP[0], since=now)
-    return KeptExperiment(arms=_arms(rows, prompt, dict.fromkeys(body.weights, first.share)), ramp=[first])
 
 
 def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[OfferedArm]:
