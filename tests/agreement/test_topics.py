@@ -47,11 +47,17 @@ def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, cl
         return wire.ask("PATCH", path, {"topic": topic["id"], **changes})
 
     def becomes(wanted):
-        wait_until(lambda: placed() == wanted, what="conversations have their topics")
+        assert placed() == wanted
+        listed = wire.get(f"/conversations?includeInsights=true&limit=100&{wire.scheme.link}={prompt_id}")
+        names = {one["id"]: next(iter(one["insights"]["topics"]), None) for one in listed["data"]}
+        assert {one: names[one] for one in ids} == wanted
 
+    since = wire.get("/conversations?updatedSince=2020-01-01T00:00:00Z")["asOf"]
     renamed = {one: "Refunds" if name == refunds["name"] else name for one, name in before.items()}
     assert change(refunds, name="Refunds").status == 200
     becomes(renamed)
+    changed = wire.get(f"/conversations?updatedSince={since}&includeInsights=true&limit=100")
+    assert {*ids} <= {one["id"] for one in changed["data"]}
     other = next(one for one in found["topics"] if one["id"] != refunds["id"])
     assert change(other, name="Refunds").status == 400
     merged = {one: "Refunds" if name == other["name"] else name for one, name in renamed.items()}

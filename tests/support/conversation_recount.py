@@ -34,7 +34,7 @@ def state(database):
     with database.read() as connection:
         return connection.execute(
             select(table, insights.c.sentiment, insights.c.sentiment_score, insights.c.task_completed)
-            .add_columns(insights.c.basis, insights.c.document)
+            .add_columns(insights.c.basis, insights.c.document, insights.c.topic_number)
             .select_from(table.outerjoin(insights, insights.c.conversation_id == table.c.id))
             .order_by(table.c.seq)
         ).all()
@@ -63,6 +63,7 @@ def recount(rows):
         ended = row.status != "in_progress" and row.task_completed is not None
         basis = [ended and row.basis == one for one in ("outcome", "learned", "words")]
         insights = {"issues": [], "topics": [], "analyser": None, **json.loads(row.document or "{}")}
+        number = "" if row.topic_number is None else str(row.topic_number)
         by_words = insights["analyser"] in ("lexicon", "mixed")
         days = [
             (row.account_id, row.prompt_id, start)
@@ -78,7 +79,7 @@ def recount(rows):
             turns[*key, row.user_turns][1] += not row.task_completed
         together = sorted({one["title"] for one in insights["issues"]})
         written = json.dumps(together, ensure_ascii=False, separators=(",", ":"))
-        alike = "\0".join((written, row.llm_model or "", *(insights["topics"][:1] or [""])))
+        alike = "\0".join((written, row.llm_model or "", *(insights["topics"][:1] or [number])))
         for key in days:
             values = issues[*key, hashlib.md5(alike.encode(), usedforsecurity=False).hexdigest()]
             for at, counts in enumerate((1, ended, ended and not row.task_completed)):

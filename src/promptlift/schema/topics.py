@@ -57,7 +57,27 @@ class PromptTopics(LinkedModel):
     found_at: UtcTime
     """When: a topic with the same ``foundAt`` is new, one with the same ``vanishedAt`` has just vanished."""
     placing: bool = False
-    """Whether conversations have yet to get the topic that was changed."""
+    """Whether conversations have yet to move to another topic, after one was split or found anew."""
+
+    def chain(self, number: int) -> list[int]:
+        """Return a topic and those into which it is merged in turn: it is counted with the last one."""
+        known = {topic.id: topic.merged_into for topic in self.topics}
+        chain = [number]
+        while (into := known[chain[-1]]) is not None and into in known:
+            chain.append(into)
+        return chain
+
+    def names(self) -> dict[int, str]:
+        """Return the name under which the conversations of each topic are counted; those of excluded topics have none."""
+        known = {topic.id: topic for topic in self.topics}
+        names = {}
+        for topic in self.topics:
+            last = topic
+            while last.merged_into is not None and last.merged_into in known:
+                last = known[last.merged_into]
+            if not last.excluded:
+                names[topic.id] = last.name
+        return names
 
 
 class TopicUpdate(RequestModel):

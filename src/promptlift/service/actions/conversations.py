@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +17,11 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers, writes
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
+from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging, topics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from promptlift.schema.conversations import ConversationLookup
@@ -34,6 +37,24 @@ _AS_STORED: Final = (
 )
 _STORED_NAMES: Final = tuple(map(to_camel, _AS_STORED))
 _stored_values: Final = attrgetter(*_AS_STORED)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How insights are read now: without what is excluded by now, and with the present names of topics."""
+
+    exclusions: Exclusions
+    names: dict[str, dict[int, str]]
+
+    @classmethod
+    def of(cls, connection: Connection, account_id: str, rows: Sequence[StoredConversation]) -> Reading:
+        """Return how the insights of some conversations are read."""
+        return cls(exclusions_of(connection, account_id), topics.names(connection, rows))
+
+    def insights(self, row: StoredConversation) -> orjson.Fragment | None:
+        """Return the insights of a conversation, ``None`` if it has none."""
+        document = row.insights(self.names)
+        return None if document is None else orjson.Fragment(self.exclusions.applied_to_document(document))
 
 
 def exclusions_of(connection: Connection, account_id: str) -> Exclusions:
@@ -63,11 +84,9 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
             if with_insights and changes.all_insights_since(rows.core, call.account_id, since):
                 since = None
         some, total = conversations.page(rows.core, call.account_id, query, since=since)
-        exclusions = exclusions_of(rows.core, call.account_id) if with_insights else None
+        reading = Reading.of(rows.core, call.account_id, some) if with_insights else None
     return {
-        "data": [
-            wire(row, call.context.jobs, exclusions=exclusions, with_content=with_content) for row in some
-        ],
+        "data": [wire(row, call.context.jobs, reading=reading, with_content=with_content) for row in some],
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset, **max_limit},
         **as_of,
     }
@@ -97,26 +116,26 @@ def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
     account_id = call.account_id
     with call.context.database.read() as connection:
         row = conversations.find(connection, account_id, call.id)
-        exclusions = exclusions_of(connection, account_id) if call.query.include_insights else None
-    if row is None:
-        raise not_found("Conversation")
-    item = wire(row, call.context.jobs, exclusions=exclusions, with_content=True)
+        if row is None:
+            raise not_found("Conversation")
+        reading = Reading.of(connection, account_id, [row]) if call.query.include_insights else None
+    item = wire(row, call.context.jobs, reading=reading, with_content=True)
     return {**item, "idempotencyKey": row.idempotency_key}
 
 
 @writes(endpoints.CONVERSATIONS_INSIGHTS)
 def insights(call: Call) -> orjson.Fragment:
-    """Return the insights of a conversation, as stored."""
+    """Return the insights of a conversation."""
     account_id = call.account_id
     with call.context.database.read() as connection:
         row = conversations.find(connection, account_id, call.id)
-        exclusions = exclusions_of(connection, account_id)
-    if row is None:
-        raise not_found("Conversation")
-    if row.document is None:
+        if row is None:
+            raise not_found("Conversation")
+        found = Reading.of(connection, account_id, [row]).insights(row)
+    if found is None:
         why = f"judging failed ({row.judge_problem})" if row.judging == "failed" else "they are not ready yet"
         raise ApiException("NOT_FOUND", f"Insights not found: {why}")
-    return orjson.Fragment(exclusions.applied_to_document(row.document))
+    return found
 
 
 @answers(endpoints.CONVERSATIONS_LOOKUP)
@@ -154,7 +173,7 @@ def wire(
     row: StoredConversation,
     jobs: InsightJobs,
     *,
-    exclusions: Exclusions | None = None,
+    reading: Reading | None = None,
     with_content: bool,
 ) -> dict[str, object]:
     """Return a conversation in its API form, as a dictionary: building models would be too slow for lists.
@@ -163,8 +182,8 @@ def wire(
     ----------
     jobs
         Which say why no conversation is judged now.
-    exclusions
-        Words and data that must not appear in its insights; ``None`` leaves the insights out.
+    reading
+        How its insights are read; ``None`` leaves them out.
     """
     latency = row.latency_ms
     if latency is None and row.response_seconds is not None:  # from the times of the messages
@@ -188,9 +207,6 @@ def wire(
     if with_content:
         # unspecified: the content of a conversation whose transcript was deleted because of its age.
         item["content"] = None if row.content is None else row.content.decode()
-    if exclusions is not None:
-        document = row.document
-        item["insights"] = (
-            None if document is None else orjson.Fragment(exclusions.applied_to_document(document))
-        )
+    if reading is not None:
+        item["insights"] = reading.insights(row)
     return item

@@ -11,7 +11,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.topics import merged, renamed, sample, shown_names, waiting, without_excluded
+from promptlift.service.insights.topics import sample, waiting_with, without_excluded
 from promptlift.service.store import accounts, topics
 from promptlift.words.names import distinct_lines, one_line
 
@@ -34,7 +34,7 @@ def get(call: Call) -> PromptTopics:
 
 @answers(endpoints.PROMPTS_UPDATE_TOPIC, threads=_SPLITTING)
 def update(call: Call[TopicUpdate]) -> PromptTopics:
-    """Change a topic; the conversations whose topic has another name then get it soon."""
+    """Change a topic; conversations of one that is split or joined get another topic soon."""
     body, given = call.body, call.body.model_fields_set
     with call.read() as rows:
         version = _kept(call, rows).version
@@ -45,13 +45,12 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
         if row.version != version:
             raise invalid_state("The topics were found anew meanwhile; look at them and change them again")
         found = row.found.model_copy(deep=True)
-        before = shown_names(found)
         known = {topic.id: topic for topic in found.topics}
         topic = known.get(body.topic)
         if topic is None:
             raise not_found("Topic")
         if "merged_into" in given:
-            _merge(known, topic, body.merged_into)
+            _merge(found, topic, body.merged_into)
         if body.pinned is not None:
             topic.pinned = body.pinned
         if body.excluded is not None:
@@ -66,9 +65,7 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
                 raise invalid({"name": "another topic has this name; merge them to count them together"})
             topic.name = distinct_lines([*others, name], len(name))[-1]
             topic.named_by = "words" if body.name is None else "person"
-        row.found, row.version = found, row.version + 1
-        names = renamed(before, shown_names(found))
-        row.waiting = [*waiting(moved, read=True), *waiting(names, read=False), *row.waiting]
+        topics.change(rows, row, found, waiting=waiting_with(row.waiting, moved))
         return _shown(row)
 
 
@@ -81,11 +78,12 @@ def _kept(call: Call[TopicUpdate] | Call, rows: Rows, *, lock: bool = False) -> 
 
 
 def _shown(row: AtlasRow) -> PromptTopics:
-    return row.found.model_copy(update={"prompt_id": row.prompt_id, "placing": bool(row.waiting)})
+    return row.found.model_copy(update={"prompt_id": row.prompt_id, "placing": row.waiting is not None})
 
 
-def _merge(known: dict[int, Topic], topic: Topic, into: int | None) -> None:
-    if into is not None and (into not in known or topic.id in merged(known, into)):
+def _merge(found: PromptTopics, topic: Topic, into: int | None) -> None:
+    known = {one.id for one in found.topics}
+    if into is not None and (into not in known or topic.id in found.chain(into)):
         raise invalid(
             {"mergedInto": "must be another topic of this prompt that is not counted with this one"}
         )

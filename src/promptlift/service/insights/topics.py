@@ -1,4 +1,6 @@
-"""Topics of prompts: found in the background, kept from day to day, and given to the conversations that the built-in rules judge.
+"""Topics of prompts: found in the background, kept from day to day, and assigned to the conversations that the built-in rules judge.
+
+A conversation has the number of its topic; what that is called, only the topics of the prompt know.
 
 A configured model names and summarises topics, and assigns nothing. What it reads are data, and what it writes is
 one line of text: the worst that a hostile conversation can cause is a wrong name.
@@ -80,29 +82,11 @@ class TopicsAnswer(BaseModel):
     topics: list[_Named]
 
 
-def shown_names(found: PromptTopics) -> dict[int, str]:
-    """Return the name under which the conversations of each topic are counted; excluded topics have none."""
-    known = {topic.id: topic for topic in found.topics}
-    shown = {number: known[merged(known, number)[-1]] for number in known}
-    return {number: topic.name for number, topic in shown.items() if not topic.excluded}
-
-
-def renamed(before: Mapping[int, str], after: Mapping[int, str]) -> list[int]:
-    """Return the topics whose conversations are counted under another name than before."""
-    return sorted(number for number in {*before, *after} if before.get(number) != after.get(number))
-
-
-def waiting(numbers: list[int] | None, *, read: bool) -> list[Waiting]:
-    """Return the entry of conversations that wait for their topic, if any do."""
-    return [] if numbers == [] else [{"numbers": numbers, "read": read, "below": None}]
-
-
-def merged(known: Mapping[int, Topic], number: int) -> list[int]:
-    """Return a topic and those into which it is merged in turn: it is counted with the last one."""
-    chain = [number]
-    while (into := known[chain[-1]].merged_into) is not None and into in known:
-        chain.append(into)
-    return chain
+def waiting_with(waiting: Waiting | None, moved: Collection[int]) -> Waiting | None:
+    """Return which conversations wait once those of some topics wait as well: the newest come first again."""
+    if not moved:
+        return waiting
+    return {"numbers": sorted({*moved, *(waiting["numbers"] if waiting else ())}), "below": None}
 
 
 def is_placed(insights: Insights) -> bool:
@@ -123,38 +107,29 @@ class PlacedTopics:
         self._database = database
         self._read = lru_cache(_KEPT)(self._read_anew)
 
-    def _read_anew(self, prompt_id: str, _version: int) -> tuple[KeptTopics | None, dict[int, str]]:
+    def _read_anew(self, prompt_id: str, _version: int) -> KeptTopics | None:
         with self._database.read() as connection:
             row = topics.of_prompt(Rows(connection), prompt_id)
-        if row is None:
-            return None, {}
+        if row is None or row.space is None:
+            return None
         from promptlift.clustering.kept import KeptTopics  # noqa: PLC0415 - many services never group
 
-        return None if row.space is None else KeptTopics.from_bytes(row.space), shown_names(row.found)
+        return KeptTopics.from_bytes(row.space)
 
     def numbers(self, prompt_id: str, version: int, contents: Sequence[bytes]) -> list[int]:
         """Return the number of the topic that each conversation of a prompt is near, 0 for none."""
-        kept, _ = self._read(prompt_id, version)
+        kept = self._read(prompt_id, version)
         return [0] * len(contents) if kept is None else kept.topics_of([one.decode() for one in contents])
-
-    def name(self, prompt_id: str, version: int, number: int) -> str | None:
-        """Return the name under which the conversations with a number are counted."""
-        return self._read(prompt_id, version)[1].get(number)
 
     def place(
         self, rows: Sequence[ToJudge], found: Sequence[Insights], versions: Mapping[str, int]
     ) -> list[int | None]:
-        """Assign the nearest topic to insights of the built-in rules; those of a model keep their own.
+        """Return the number of the topic of each conversation, 0 for none; ``None`` for those that a model judged, which keep their own.
 
         Parameters
         ----------
         versions
             Of the topics of each prompt that has some.
-
-        Returns
-        -------
-        list of int or None
-            The number of the topic of each, 0 for none; ``None`` for those that a model judged.
         """
         numbers: list[int | None] = [None] * len(found)
         of_prompts: dict[str, list[int]] = defaultdict(list)
@@ -162,12 +137,11 @@ class PlacedTopics:
             if is_placed(insights):
                 of_prompts[row.prompt_id].append(at)
         for prompt_id, mine in of_prompts.items():
-            version = versions.get(prompt_id, 0)
+            contents = [rows[at].content for at in mine]
             for at, number in zip(
-                mine, self.numbers(prompt_id, version, [rows[at].content for at in mine]), strict=True
+                mine, self.numbers(prompt_id, versions.get(prompt_id, 0), contents), strict=True
             ):
-                name = self.name(prompt_id, version, number)
-                numbers[at], found[at].topics = number, [] if name is None else [name]
+                numbers[at] = number
         return numbers
 
 
@@ -202,7 +176,7 @@ class TopicJob(SingletonJob):
         each("the prompt", due, self._renew, key="prompt_id")
 
     def _place_waiting(self) -> None:
-        """Give conversations the topics that were changed, some at a time, with pauses in which others write."""
+        """Place conversations anew whose topic was split or found anew, some at a time, with pauses in which others write."""
         with self._database.read() as connection:
             prompts = topics.waiting_prompts(connection)
         for prompt_id in prompts:
@@ -217,21 +191,14 @@ class TopicJob(SingletonJob):
         """Place the newest waiting conversations of a prompt; return whether others may wait."""
         with self._database.read() as connection:
             row = topics.of_prompt(Rows(connection), prompt_id)
-            if row is None or not row.waiting:
+            if row is None or row.waiting is None:
                 return False
-            some = topics.next_waiting(connection, row, limit=_PLACED_AT_ONCE)
-        (entry, *others), version = row.waiting, row.version
-        numbers = [one.number for one in some]
-        if entry["read"]:
-            numbers = self._placed.numbers(prompt_id, version, [one.content or b"" for one in some])
-        new = {
-            one.id: (number, name)
-            for one, number in zip(some, numbers, strict=True)
-            if (number, name := self._placed.name(prompt_id, version, number)) != (one.number, one.topic)
-        }
-        waits: list[Waiting] = [{**entry, "below": some[-1].seq}] if len(some) == _PLACED_AT_ONCE else []
+            some = topics.next_waiting(connection, row, row.waiting, limit=_PLACED_AT_ONCE)
+        numbers = self._placed.numbers(prompt_id, row.version, [one.content for one in some])
+        new = {one.id: number for one, number in zip(some, numbers, strict=True) if number != one.number}
+        waits: Waiting = {"numbers": row.waiting["numbers"], "below": some[-1].seq if some else None}
         with self._database.write() as connection:
-            topics.write(connection, row, new, waiting=[*waits, *others])
+            topics.write(connection, row, new, waiting=waits if len(some) == _PLACED_AT_ONCE else None)
         return True
 
     def _renew(self, prompt: DuePrompt) -> None:
@@ -250,36 +217,30 @@ class TopicJob(SingletonJob):
         anew = row is None or prompt.judged >= 2 * row.judged_anew
         renewed = renew([*contents.values()], before, held=held, anew=anew, first=first)
         now = clock.moment()
-        shown_before = {} if row is None else shown_names(row.found)
         found = _records(known, renewed, [*contents], now, exclusions)
         if self._client is not None:
             self._name(prompt.account_id, found, contents, exclusions)
         shown = PromptTopics(topics=found, n_compared=len(contents), found_at=now)
         were, are = (set[int]() if kept is None else {*kept.numbers} for kept in (before, renewed.kept))
-        waits = waiting(None, read=True)
-        if row is not None and not anew:
-            # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
-            moved = sorted((were - are) | ({0} if are - were else set()))
-            names = renamed(shown_before, shown_names(shown))
-            waits = [*row.waiting, *waiting(moved, read=True), *waiting(names, read=False)]
+        # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
+        moved = {0, *were} if anew and are else (were - are) | ({0} if are - were else set())
         values = {
             "judged": prompt.judged,
             "judged_anew": prompt.judged if row is None or anew else row.judged_anew,
-            "waiting": waits,
-            "found": shown,
+            "waiting": waiting_with(None if row is None else row.waiting, moved),
             "space": None if renewed.kept is None else renewed.kept.to_bytes(),
             "next_id": max([first - 1, *(one.id for one in found)]) + 1,
             "found_at": now,
         }
         with self._database.write() as connection, Rows(connection) as rows:
-            if not topics.save(rows, prompt, version=0 if row is None else row.version, **values):
+            if not topics.save(rows, prompt, shown, version=0 if row is None else row.version, **values):
                 # Somebody has changed them meanwhile: they are found anew at the next look.
                 self._news.set()
 
     def _name(
         self, account_id: str, found: Sequence[Topic], contents: Mapping[str, str], exclusions: Exclusions
     ) -> None:
-        """Let the model name new topics; they keep their words if it does not answer."""
+        """Have the model name new topics; if it does not answer, they keep their words."""
         client = self._client
         new = [one for one in found if one.named_by == "words" and one.vanished_at is None][:_NAMED_MAX]
         with self._database.read() as connection:
@@ -367,7 +328,8 @@ def _records(
         elif topic.vanished_at is None:
             topic.vanished_at = now
     there = [topic for topic in topics_of.values() if topic.vanished_at is None]
-    targets = {into for topic in there for into in merged(topics_of, topic.id)}
+    every = PromptTopics(topics=[*topics_of.values()], n_compared=len(ids), found_at=now)
+    targets = {into for topic in there for into in every.chain(topic.id)}
     gone = [topic for topic in topics_of.values() if topic.vanished_at is not None]
     gone.sort(key=lambda topic: (topic.vanished_at or now, topic.id), reverse=True)
     gone = [topic for at, topic in enumerate(gone) if at < _VANISHED_MAX or topic.id in targets]

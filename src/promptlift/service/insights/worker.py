@@ -116,6 +116,8 @@ def _row_of(
         found.completion_chance, found.completed_by = learned
     else:
         found.model_fields_set.difference_update(("completion_chance", "completed_by"))
+    if topic_number is not None:
+        found.model_fields_set.discard("topics")
     return {
         "conversation_id": source.id,
         "generation": source.generation,

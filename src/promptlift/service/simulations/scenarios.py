@@ -21,7 +21,7 @@ from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.simulations.tasks import Scenario
-from promptlift.service.store import conversations
+from promptlift.service.store import conversations, topics
 
 if TYPE_CHECKING:
     import random
@@ -104,14 +104,14 @@ def from_conversation(
     named = (
         [storable_line(one, 60) for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     )
-    topics = [topic for topic in named if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
-    title = topics[0] if topics else opening
+    shown = [topic for topic in named if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
+    title = shown[0] if shown else opening
     # The built-in analyser's summary quotes the request and adds the ending; only the request is needed.
     quotes = known.get("analyser") == LEXICON
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
         asked = excluded.clean(asked)
-    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
+    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, shown), "conversation")
 
 
 def logged_scenarios(
@@ -133,9 +133,11 @@ def logged_scenarios(
         logged = conversations.find(connection, account_id, conversation_id)
         if logged is None or logged.content is None:
             continue
-        insights = None if logged.document is None else orjson.loads(logged.document)
+        insights = logged.insights(topics.names(connection, [logged]))
         scenario = from_conversation(
-            logged.content.decode("utf-8", "replace"), insights, exclusions=exclusions
+            logged.content.decode("utf-8", "replace"),
+            None if insights is None else orjson.loads(insights),
+            exclusions=exclusions,
         )
         if scenario is not None and (key := opening_key(scenario.opening)) not in known:
             known.add(key)

@@ -201,7 +201,7 @@ def save_settings(connection: Connection, account_id: str, value: Mapping[str, A
         values["name"] = value["general"]["name"]
     before = settings(connection, account_id)["general"].get("excludedDataAndTopics")
     if before != value["general"].get("excludedDataAndTopics"):
-        values["exclusions_at"] = changes.stamp(connection, [account_id])
+        changes.note_all_insights(connection, account_id)
     connection.execute(update(accounts).filter_by(id=account_id).values(**values))
 
 

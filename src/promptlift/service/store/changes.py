@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import func, insert, select, text, update
 
 from promptlift.service import clock
 from promptlift.service.store.rows import newest
@@ -93,13 +93,19 @@ def _newest(connection: Connection, account_id: str) -> int:
     """Return the newest stamp of an account, 0 if there is none."""
     changed = select(func.max(conversations.c.updated_at)).filter_by(account_id=account_id)
     deleted = select(func.max(deleted_conversations.c.deleted_at)).filter_by(account_id=account_id)
-    excluded = select(accounts.c.exclusions_at).filter_by(id=account_id)
-    return max(connection.scalar(one) or 0 for one in (changed, deleted, excluded))
+    insights = select(accounts.c.insights_at).filter_by(id=account_id)
+    return max(connection.scalar(one) or 0 for one in (changed, deleted, insights))
+
+
+def note_all_insights(connection: Connection, account_id: str) -> None:
+    """Record that insights of an account are read differently from now on."""
+    now = stamp(connection, [account_id])
+    connection.execute(update(accounts).filter_by(id=account_id).values(insights_at=now))
 
 
 def all_insights_since(connection: Connection, account_id: str, since: int) -> bool:
-    """Return whether the exclusions changed since a time, which may change all insights."""
-    return (connection.scalar(select(accounts.c.exclusions_at).filter_by(id=account_id)) or 0) >= since
+    """Return whether something changed since a time that may change all insights."""
+    return (connection.scalar(select(accounts.c.insights_at).filter_by(id=account_id)) or 0) >= since
 
 
 def note_deleted(connection: Connection, rows: Sequence[StoredConversation | OldConversation]) -> None:

@@ -83,7 +83,7 @@ EACH: Final[Mapping[str, ColumnElement[Any]]] = {
     "issue_set": _NOTHING,
     "issues": insights.c.issues,
     "llm_model": func.coalesce(conversations.c.llm_model, _NOTHING),
-    "topic": func.coalesce(insights.c.topic, _NOTHING),
+    "topic": func.coalesce(insights.c.topic, cast(insights.c.topic_number, Text), _NOTHING),
     "scored": _flag(insights.c.sentiment.is_not(None)),
     "failed": _flag(and_(_JUDGED, insights.c.task_completed.is_(False))),
     "total": _ONE,

@@ -33,7 +33,9 @@ class StoredConversation(NamedTuple):
     Attributes
     ----------
     metadata, document
-        JSON as text: the metadata logged with the content, and the insights.
+        JSON as text: the metadata logged with the content, and the insights without their topic.
+    topic_number
+        The topic, if the built-in rules judged: 0 for none.
     content
         The transcript.
     """
@@ -68,6 +70,14 @@ class StoredConversation(NamedTuple):
     latency_ms: float | None
     content: bytes | None
     document: str | None
+    topic_number: int | None
+
+    def insights(self, names: Mapping[str, Mapping[int, str]]) -> str | None:
+        """Return the insights, with the name of the topic from `topics.names`."""
+        if self.document is None or self.topic_number is None:
+            return self.document
+        name = names[self.prompt_id].get(self.topic_number, "")
+        return f'{self.document[:-1]},"topics":[{name}]}}'
 
 
 _COLUMNS = tuple(conversations.c[name] for name in StoredConversation._fields if name in conversations.c)
@@ -153,7 +163,7 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
     chosen = chosen_numbers.subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     content: ColumnElement[Any] = null()
-    document: ColumnElement[Any] = null()
+    document: tuple[ColumnElement[Any], ...] = (null(), null())
     if with_content:
         source = source.outerjoin(  # the transcript of an old conversation may have been deleted
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
@@ -161,8 +171,8 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
         content = conversation_contents.c.content
     if with_insights:
         source = source.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
-        document = insights.c.document
-    return select(*_COLUMNS, content, document).select_from(source).order_by(conversations.c.seq.desc())
+        document = (insights.c.document, insights.c.topic_number)
+    return select(*_COLUMNS, content, *document).select_from(source).order_by(conversations.c.seq.desc())
 
 
 @cache
@@ -250,7 +260,7 @@ def judged_of(account_id: str, prompt_id: str, *columns: SQLColumnExpression[Any
 
 
 _ONE = (
-    select(*_COLUMNS, conversation_contents.c.content, insights.c.document)
+    select(*_COLUMNS, conversation_contents.c.content, insights.c.document, insights.c.topic_number)
     .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
     .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
     .where(conversations.c.account_id == bindparam("account"), conversations.c.id == bindparam("id"))
@@ -277,7 +287,9 @@ _KNOWN_KEYS_ONE_BY_ONE = text(
     "SELECT found.* FROM unnest(CAST(:keys AS text[])) AS asked(key) JOIN LATERAL (SELECT key, conversation_id, expires_at "
     "FROM idempotency_keys WHERE account_id = :account AND key = asked.key LIMIT 1) AS found ON TRUE"
 )
-_BY_IDS = select(*_COLUMNS, null(), null()).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+_BY_IDS = select(*_COLUMNS, null(), null(), null()).where(
+    conversations.c.id.in_(bindparam("ids", expanding=True))
+)
 
 
 def add(connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Mapping[str, bytes]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
-from sqlalchemy import and_, bindparam, exists, null, or_, select, true, update
+from sqlalchemy import Text, and_, bindparam, exists, or_, select, true, type_coerce, update
 
+from promptlift.schema.topics import PromptTopics
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.conversation_counts import ALL_TIME
@@ -21,14 +23,17 @@ from promptlift.service.store.tables.conversations import (
 from promptlift.service.store.tables.prompts import AtlasRow, PromptRow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import Waiting
 
 _MANY: Final = 4_000
+# Prompts whose names of topics are kept in memory.
+_KEPT: Final = 256
 
 
 class DuePrompt(NamedTuple):
@@ -92,7 +97,32 @@ def contents(connection: Connection, seqs: Sequence[int]) -> dict[str, str]:
     return {conversation_id: content.decode() for rows in found for conversation_id, content in rows}
 
 
-def save(rows: Rows, prompt: DuePrompt, *, version: int, **found: Any) -> bool:
+def names(connection: Connection, rows: Iterable[StoredConversation]) -> dict[str, dict[int, str]]:
+    """Return the names of topics by prompt and number as JSON, for `StoredConversation.insights`; excluded ones have none."""
+    prompt_ids = {row.prompt_id for row in rows if row.topic_number is not None}
+    return {one: _names(connection.scalar(_FOUND, {"prompt": one})) for one in prompt_ids}
+
+
+_FOUND = select(type_coerce(AtlasRow.found, Text)).where(AtlasRow.prompt_id == bindparam("prompt"))
+
+
+@lru_cache(_KEPT)
+def _names(found: str | None) -> dict[int, str]:
+    names = {} if found is None else PromptTopics.model_validate_json(found).names()
+    return {number: orjson.dumps(name).decode() for number, name in names.items()}
+
+
+def change(rows: Rows, row: AtlasRow, found: PromptTopics, **values: Any) -> None:
+    """Store changed topics; the conversations of those with another name have other insights from now on."""
+    before, after = row.found.names(), found.names()
+    known = {one.id for one in row.found.topics} & {one.id for one in found.topics}
+    if any(before.get(number) != after.get(number) for number in known):
+        changes.note_all_insights(rows.core, row.account_id)
+    row.change({"found": found, "version": row.version + 1, **values})
+    rows.flush()
+
+
+def save(rows: Rows, prompt: DuePrompt, found: PromptTopics, *, version: int, **values: Any) -> bool:
     """Store topics that were found anew; return false if they were changed since they were read in a version, 0 for none."""
     rows.core.execute(select(PromptRow.id).filter_by(id=prompt.prompt_id).with_for_update())
     row = of_prompt(rows, prompt.prompt_id, lock=True)
@@ -100,10 +130,9 @@ def save(rows: Rows, prompt: DuePrompt, *, version: int, **found: Any) -> bool:
         return False
     if row is None:
         new = {"id": new_id("atl"), "account_id": prompt.account_id, "prompt_id": prompt.prompt_id}
-        rows.insert(AtlasRow(**new, **found, version=1))
+        rows.insert(AtlasRow(**new, **values, found=found, version=1))
     else:
-        row.change({**found, "version": version + 1})
-        rows.flush()
+        change(rows, row, found, **values)
     return True
 
 
@@ -111,35 +140,30 @@ def save(rows: Rows, prompt: DuePrompt, *, version: int, **found: Any) -> bool:
 
 
 class Placed(NamedTuple):
-    """A judged conversation with its number and name of a topic, and its transcript if that decides."""
+    """A judged conversation with the number of its topic, and its transcript."""
 
     seq: int
     id: str
     number: int
-    topic: str | None
-    content: bytes | None
+    content: bytes
 
 
 def waiting_prompts(connection: Connection) -> list[str]:
     """Return the prompts of which conversations wait for their topic."""
-    return [*connection.scalars(select(AtlasRow.prompt_id).where(AtlasRow.waiting != []))]
+    return [*connection.scalars(select(AtlasRow.prompt_id).where(AtlasRow.waiting.is_not(None)))]
 
 
-def next_waiting(connection: Connection, row: AtlasRow, *, limit: int) -> list[Placed]:
-    """Return the newest conversations that wait by the first entry."""
-    entry, there = row.waiting[0], InsightsRow.topic_number
+def next_waiting(connection: Connection, row: AtlasRow, waiting: Waiting, *, limit: int) -> list[Placed]:
+    """Return the newest conversations that wait; without its transcript a conversation keeps its topic."""
     query = (
-        select(ConversationRow.seq, ConversationRow.id, there, InsightsRow.topic, ContentRow.content)
-        if entry["read"]
-        else select(ConversationRow.seq, ConversationRow.id, there, InsightsRow.topic, null())
-    ).join(InsightsRow, InsightsRow.conversation_id == ConversationRow.id)
-    if entry["read"]:
-        # Without its transcript a conversation keeps its topic.
-        query = query.join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
-    query = query.where(
-        *equal(ConversationRow, account_id=row.account_id, prompt_id=row.prompt_id),
-        there.is_not(None) if entry["numbers"] is None else there.in_(entry["numbers"]),
-        true() if entry["below"] is None else ConversationRow.seq < entry["below"],
+        select(ConversationRow.seq, ConversationRow.id, InsightsRow.topic_number, ContentRow.content)
+        .join(InsightsRow, InsightsRow.conversation_id == ConversationRow.id)
+        .join(ContentRow, ContentRow.conversation_id == ConversationRow.id)
+        .where(
+            *equal(ConversationRow, account_id=row.account_id, prompt_id=row.prompt_id),
+            InsightsRow.topic_number.in_(waiting["numbers"]),
+            true() if waiting["below"] is None else ConversationRow.seq < waiting["below"],
+        )
     )
     return [
         Placed._make(one)
@@ -147,14 +171,8 @@ def next_waiting(connection: Connection, row: AtlasRow, *, limit: int) -> list[P
     ]
 
 
-def write(
-    connection: Connection,
-    row: AtlasRow,
-    new: Mapping[str, tuple[int, str | None]],
-    *,
-    waiting: list[Waiting],
-) -> None:
-    """Store the number and name of the topic of some conversations, and which ones wait from now on.
+def write(connection: Connection, row: AtlasRow, new: Mapping[str, int], *, waiting: Waiting | None) -> None:
+    """Store the number of the topic of some conversations, and which ones wait from now on.
 
     Nothing is stored if the topics were changed meanwhile, which may have changed these as well.
     """
@@ -163,27 +181,15 @@ def write(
         return
     stamp = changes.stamp(connection, [row.account_id])
     with conversation_counts.following(connection, new):
-        known = select(InsightsRow.conversation_id, InsightsRow.document).where(
-            InsightsRow.conversation_id.in_(new), InsightsRow.topic_number.is_not(None)
-        )
-        found = [
-            {"id": one, "number": new[one][0], "name": new[one][1], "new": with_topic(document, new[one][1])}
-            for one, document in connection.execute(known)
-        ]
         connection.execute(
             update(InsightsRow.__table__)
-            .where(InsightsRow.conversation_id == bindparam("id"))
-            .values(topic_number=bindparam("number"), topic=bindparam("name"), document=bindparam("new")),
-            found,
+            .where(InsightsRow.conversation_id == bindparam("id"), InsightsRow.topic_number.is_not(None))
+            .values(topic_number=bindparam("number")),
+            [{"id": one, "number": number} for one, number in new.items()],
         )
         connection.execute(
             update(ConversationRow).where(ConversationRow.id.in_(new)).values(updated_at=stamp)
         )
-
-
-def with_topic(document: str, name: str | None) -> str:
-    """Return an insights document with this topic."""
-    return orjson.dumps(orjson.loads(document) | {"topics": [] if name is None else [name]}).decode()
 
 
 def versions(connection: Connection, prompt_ids: Collection[str], *, hold: bool = False) -> dict[str, int]:

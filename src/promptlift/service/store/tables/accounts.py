@@ -23,9 +23,8 @@ class AccountRow(Base):
     # Its own limits, which replace those of the plan.
     limits: Mapped[dict[str, int]] = mapped_column(Json, server_default="{}")
     settings: Mapped[dict[str, Any]] = mapped_column(Json)
-    # When the exclusions of insights last changed: insights read before that were cleaned with different
-    # exclusions.
-    exclusions_at: Mapped[int] = mapped_column(server_default=text("0"))
+    # When something last changed that all insights are read with: the exclusions, or a topic's name.
+    insights_at: Mapped[int] = mapped_column(server_default=text("0"))
     created_at: Mapped[datetime]
 
 

@@ -166,12 +166,13 @@ class InsightsRow(Base):
     task_completed: Mapped[bool | None]
     # The basis of task_completed.
     basis: Mapped[str]
-    # The columns by which they are counted, as in the document: whether the built-in rules found them, the
-    # first topic, and the titles of the issues as a sorted JSON array.
+    # The columns by which they are counted, as in the document: whether the built-in rules found them, a
+    # model's first topic, and the titles of the issues as a sorted JSON array.
     by_words: Mapped[bool]
     topic: Mapped[str | None]
     issues: Mapped[bytes]
-    # The kept topic of its prompt that it is near: 0 for none, empty if a model judged it.
+    # The kept topic of its prompt that it is near: 0 for none, empty if a model judged it. Only the prompt's
+    # topics have its name, so the document has none.
     topic_number: Mapped[int | None]
     document: Mapped[str]
 
@@ -291,7 +292,7 @@ conversation_turns = Table(
 )
 
 # Conversations with insights by their set of issues, so that titles can be grouped in any way and no
-# conversation is counted twice; and by their model and first topic, so that only conversations of one stratum
+# conversation is counted twice; and by their model and topic, so that only conversations of one stratum
 # are compared. The issues are their titles as JSON, empty for a conversation without any. Titles can be long
 # and can contain a NUL character, so the key is a hash of all three, and the JSON is bytes.
 conversation_issue_sets = Table(

@@ -166,13 +166,12 @@ class LearnedJudgeRow(Owned, Base):
 
 
 class Waiting(TypedDict):
-    """Conversations of a prompt that have yet to get their topic: those with some numbers of topics, or all (``None``).
+    """Conversations of a prompt that have yet to get their topic: those with some numbers of topics.
 
-    ``read``: by their transcripts, not only its name. ``below``: the number of the conversation from which on the newer ones have it.
+    ``below``: the number of the conversation from which on the newer ones have it.
     """
 
-    numbers: list[int] | None
-    read: bool
+    numbers: list[int]
     below: int | None
 
 
@@ -187,7 +186,7 @@ class AtlasRow(Owned, Base):
     # Judged conversations when the topics were last renewed, and when all were last found anew.
     judged: Mapped[int]
     judged_anew: Mapped[int]
-    waiting: Mapped[list[Waiting]] = mapped_column(Json)
+    waiting: Mapped[Waiting | None] = mapped_column(Json)
     found: Mapped[PromptTopics] = mapped_column(Kept(PromptTopics))
     # Where they are; None if there are none.
     space: Mapped[bytes | None]
