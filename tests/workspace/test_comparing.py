@@ -177,6 +177,20 @@ def test_what_else_finds_issue_length_and_the_segment_where_the_difference_is_an
     assert "The difference between b and a depends on metadata.channel" in said
 
 
+@pytest.mark.parametrize("analyser", ["lexicon", "llm:gpt-4o"])
+def test_what_else_compares_no_topics_of_prompts_that_each_have_their_own(analyser):
+    table = many(np.random.default_rng(5)).assign(analyser=analyser)
+    b = table["compared"] == "b"
+    table["topics"] = np.where(b, "refund · card", "card · refund")
+    table["topics"] = table["topics"].map(lambda one: [one])
+    one = what_else(table.assign(prompt_id="prm_1"), by="compared", variant="b", control="a")
+    two = what_else(
+        table.assign(prompt_id=np.where(b, "prm_1", "prm_2")), by="compared", variant="b", control="a"
+    )
+    assert one["kind"].eq("topic").sum() == 2
+    assert two["kind"].eq("topic").sum() == (0 if analyser == "lexicon" else 2)
+
+
 def test_what_else_is_silent_where_nothing_differs():
     """40 tables without any difference: more than 8 false alarms of a true rate of 0.05 have a probability of 0.0005."""
     alarms = 0

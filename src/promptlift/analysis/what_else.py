@@ -76,7 +76,7 @@ def what_else(
     Returns
     -------
     DataFrame
-        One row per comparison, the surest first: ``kind`` (``issue``, ``topic``, ``measure``, ``segment``), ``name``,
+        One row per comparison, the surest first (no topics between prompts that each have their own): ``kind`` (``issue``, ``topic``, ``measure``, ``segment``), ``name``,
         ``verdict`` (``higher``, ``lower``, ``unclear``), ``difference`` with its interval, its ``unit`` (``points`` or
         the measure), ``value`` and ``value_control`` (shares as fractions, means; of a segment the difference of the
         two groups inside and outside, in points), ``n``, ``n_control``, ``p``, and ``p_holm``, adjusted over the whole
@@ -84,7 +84,8 @@ def what_else(
     """
     level, zone = check_level(level), check_zone(tz)
     two = _Two(rows_with(conversations, by, [variant, control]), by, variant, control, outcome, level)
-    rows = [*_mentions(two, "issue"), *_mentions(two, "topic"), *_measures(two), *_segments(two, zone)]
+    topics = [] if _have_own_topics(two) else _mentions(two, "topic")
+    rows = [*_mentions(two, "issue"), *topics, *_measures(two), *_segments(two, zone)]
     _decide(rows, level)
     table = _table(rows)
     result = with_provenance(
@@ -113,6 +114,16 @@ class _Two:
     control: Any
     outcome: str
     level: float
+
+
+def _have_own_topics(two: _Two) -> bool:
+    """Return whether the groups have topics that cannot be compared: the service finds those of each prompt by itself."""
+    if not {"prompt_id", "analyser"} <= {*two.table} or not two.table["analyser"].eq("lexicon").any():
+        return False
+    variant, control = (
+        {*two.table.loc[two.table[two.by] == side, "prompt_id"]} for side in (two.variant, two.control)
+    )
+    return variant.isdisjoint(control)
 
 
 def _mentions(two: _Two, kind: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.topics import PlacedTopics, TopicJob
 from promptlift.service.insights.worker import InsightJobs
+from promptlift.service.simulations.scenarios import logged_scenarios
 from promptlift.service.store import accounts, changes, conversation_counts, conversations, judging, topics
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.conversations import ContentRow, ConversationRow, InsightsRow
@@ -228,6 +229,10 @@ def test_conversations_get_their_topic_the_newest_first_and_only_those_whose_top
     before = names_of(world, ids)
     assert before.count(None) <= 6
     assert not world.ask(actions.get, world.prompt_id)["placing"]
+    with world.database.read() as connection:
+        made = [*logged_scenarios(connection, world.account, ids[:9], known=set(), exclusions=None)]
+    assert made
+    assert {scenario.title for _, scenario in made}.isdisjoint(before)
     # A new name is there at once, without a change to any conversation; readers learn that all insights may differ.
     topic = kept(world).found.topics[0]
     with world.database.write() as connection:

@@ -21,7 +21,7 @@ from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 from promptlift.service.llm.port import LlmBadAnswer
 from promptlift.service.simulations.tasks import Scenario
-from promptlift.service.store import conversations, topics
+from promptlift.service.store import conversations
 
 if TYPE_CHECKING:
     import random
@@ -68,7 +68,7 @@ def from_conversation(
 ) -> Scenario | None:
     """Make a scenario of a logged conversation.
 
-    The opening is the first user message, verbatim. The goal is the user's request, with the topics: the
+    The opening is the first user message, verbatim. The goal is the user's request, with a model's topics: the
     first sentence of a model's summary, or the request itself if the built-in analyser judged; without
     insights it is to get what the opening asks for. How the conversation ended is left out, because the
     simulated person must not know.
@@ -104,14 +104,14 @@ def from_conversation(
     named = (
         [storable_line(one, 60) for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     )
-    shown = [topic for topic in named if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
-    title = shown[0] if shown else opening
+    topics = [topic for topic in named if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
+    title = topics[0] if topics else opening
     # The built-in analyser's summary quotes the request and adds the ending; only the request is needed.
     quotes = known.get("analyser") == LEXICON
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
         asked = excluded.clean(asked)
-    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, shown), "conversation")
+    return Scenario(storable_line(title, TITLE_CHARS), opening, _goal(asked, topics), "conversation")
 
 
 def logged_scenarios(
@@ -133,11 +133,10 @@ def logged_scenarios(
         logged = conversations.find(connection, account_id, conversation_id)
         if logged is None or logged.content is None:
             continue
-        insights = logged.insights(topics.names(connection, [logged]))
+        # Without kept topics: many conversations have the same one, which would be the title of them all.
+        insights = None if logged.document is None else orjson.loads(logged.document)
         scenario = from_conversation(
-            logged.content.decode("utf-8", "replace"),
-            None if insights is None else orjson.loads(insights),
-            exclusions=exclusions,
+            logged.content.decode("utf-8", "replace"), insights, exclusions=exclusions
         )
         if scenario is not None and (key := opening_key(scenario.opening)) not in known:
             known.add(key)
