@@ -14,7 +14,7 @@ from promptlift import analysis
 from promptlift.analysis.atlas.why import contrast
 from promptlift.analysis.segment_rows import task_numbers
 from promptlift.clustering.grouping import Grouping
-from promptlift.clustering.vectors import Block, Space, ending, opening, turns_of
+from promptlift.clustering.vectors import Space, blocks_of, ending, opening, turns_of
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.stats.multiplicity import holm
@@ -75,7 +75,7 @@ def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
     from scipy.cluster.vq import kmeans2
 
     documents = [opening(turns_of(content)) for content in table["content"]]
-    words, tools = (Block.of(document[place] for document in documents) for place in range(2))
+    words, tools = blocks_of(documents)
     _, points = Space.fit(words, tools if tools.terms else None, np.random.default_rng(0))
     found = {"k told": kmeans2(points, known, minit="++", seed=0, missing="warn")[1]}
     try:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 import numpy as np
 
 from promptlift.clustering.clusters import Clusters, find_clusters, has_topics
-from promptlift.clustering.names import names, telling_terms
-from promptlift.clustering.vectors import Block, Space, proper_names, turns_of, unit
+from promptlift.clustering.names import Term, names, telling_terms
+from promptlift.clustering.vectors import Space, blocks_of, turns_of, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -65,14 +65,11 @@ class Grouping:
         Of the conversations that were compared.
     names, terms
         Of each cluster.
-    proper
-        Proper names in the texts.
     """
 
     clusters: Clusters
     names: list[str]
-    terms: list[list[str]]
-    proper: set[str]
+    terms: list[list[Term]]
     _read: Read
     space: Space | None
     _usual: Points
@@ -102,7 +99,8 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        (words, tools), proper = _read(contents[drawn], read)
+        documents = [read(turns_of(content)) for content in contents[drawn]]
+        words, tools = blocks_of(documents)
         space, usual = None, np.zeros((1, 1), np.float32)
         points = np.zeros((len(drawn), 1), np.float32)
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
@@ -121,8 +119,8 @@ class Grouping:
             space, usual, points = fit(np.arange(len(drawn)))
             fewest = 2 if within is None else _FEWEST_WITHIN
             clusters = find_clusters(points, rng, fewest=fewest, refit=lambda places: fit(places)[2])
-        terms = telling_terms(clusters.labels, clusters.count, (words, tools), proper)
-        found = cls(clusters, names(terms), terms, proper, read, space, usual)
+        terms = telling_terms(clusters.labels, clusters.count, documents)
+        found = cls(clusters, names(terms), terms, read, space, usual)
         places = found.place(contents, within) if n > len(drawn) else found._at(points)
         places.labels[drawn] = clusters.labels
         return found, places
@@ -147,20 +145,6 @@ class Grouping:
             return Places(np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)))
         labels, margins = self.clusters.nearest(points)
         return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
-
-
-def _read(contents: Iterable[Any], read: Read) -> tuple[list[Block], set[str]]:
-    """Return what conversations are compared by and the proper names in them; each is parsed once."""
-    documents: list[Document] = []
-
-    def texts() -> Iterator[str]:
-        for content in contents:
-            turns = turns_of(content)
-            documents.append(read(turns))
-            yield from (turn["content"] for turn in turns)
-
-    proper = proper_names(texts())
-    return [Block.of(document[place] for document in documents) for place in range(2)], proper
 
 
 def _means(points: Points, topics: NDArray[np.intp]) -> Points:

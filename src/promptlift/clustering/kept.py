@@ -12,14 +12,14 @@ import orjson
 from promptlift.clustering.clusters import SMALLEST, Clusters, find_clusters
 from promptlift.clustering.grouping import Grouping
 from promptlift.clustering.names import names, telling_terms
-from promptlift.clustering.vectors import Block, Space, opening, turns_of, unit
+from promptlift.clustering.vectors import Space, opening, turns_of, unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from promptlift.clustering.vectors import Document, Points
+    from promptlift.clustering.vectors import Points
 
 # unspecified: share of the conversations of either that two topics have in common if they are the same one.
 _SAME: Final = 1 / 3
@@ -116,8 +116,7 @@ class KeptTopics:
         found = find_clusters(points[inside], np.random.default_rng(0))
         if found.count < 2:
             return None
-        blocks = _blocks([documents[at] for at in inside])
-        named = names(telling_terms(found.labels, found.count, blocks))
+        named = names(telling_terms(found.labels, found.count, [documents[at] for at in inside]))
         rest = self.without([number])
         parts = tuple(range(first, first + found.count))
         centres = np.concatenate([rest.centres, found.centres])
@@ -275,7 +274,3 @@ def _same_topics(labels: NDArray[np.intp], new: Sequence[int], was: NDArray[np.i
         if share >= _SAME and at not in same and number not in same.values():
             same[at] = number
     return same
-
-
-def _blocks(documents: Sequence[Document]) -> list[Block]:
-    return [Block.of(document[place] for document in documents) for place in range(2)]

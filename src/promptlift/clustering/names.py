@@ -8,21 +8,25 @@ political conflict. Political Analysis 16, 372-403 (log-odds with an informative
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import math
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from promptlift.clustering.vectors import ASSISTANT, HIRAGANA, MASK
+from promptlift.clustering.vectors import ASSISTANT, HIRAGANA, MASK, UNSPACED, Block, words_of
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from promptlift.clustering.vectors import Block
+    from promptlift.clustering.vectors import Document
 
 _TERMS: Final = 3
+_CANDIDATES: Final = 20
 _FEWEST: Final = 3
 _LONGEST_NAME: Final = 60
 _FEWEST_LETTERS: Final = 3
@@ -30,54 +34,92 @@ _FEWEST_LETTERS: Final = 3
 _LEAST_Z: Final = 2.5
 _LEAST_SHARE: Final = 0.15
 _USUAL_LENGTH: Final = 5
+# So many texts of a conversation count in full, and a word of the others so much.
+_FIRST: Final = 3
+_LATER: Final = 1 / 3
 # Weight of the prior, the usual frequency of each term, in conversations.
 _PRIOR: Final = 10.0
+# unspecified: two words are a phrase if so many of the conversations with either have them side by side; the other word is one of
+# the first candidates, so that it says something as well.
+_PARTNERS: Final = 6
+_TOGETHER: Final = 0.35
+# Letters that forms of one word begin with, and their share of the longer form.
+_STEM: Final = (4, 0.57)
+# Addresses, identifiers and numbers are no words.
+_CODE: Final = re.compile(r"[\w.+-]{0,64}[@_\d][\w@.+-]{0,64}", re.ASCII)
+# With the space before it where it follows another word.
+_WRITTEN: Final = re.compile(r"(?:(?<=\w) )?[^\W\d_]+")
+# German writes a quarter of its words with a capital.
+_MOST_CAPITALS: Final = 0.18
+_NEARLY_ALWAYS: Final = 0.8
+# A form that follows another word counts for more than one that may have its capital from the begin of a sentence.
+_FOLLOWING: Final = 1_000
 
 
-def telling_terms(
-    labels: NDArray[np.intp], count: int, blocks: Sequence[Block], proper: Collection[str] = ()
-) -> list[list[str]]:
+class Term(NamedTuple):
+    """A word or tool that tells a cluster from others.
+
+    Attributes
+    ----------
+    word
+        As a document has it.
+    shown
+        As the conversations write it, with the word that it usually stands beside.
+    """
+
+    word: str
+    shown: str
+
+
+def telling_terms(labels: NDArray[np.intp], count: int, documents: Sequence[Document]) -> list[list[Term]]:
     """Return for each cluster the terms that its conversations surely have far more often than all others, the best first.
 
-    Proper names, two letters and Japanese grammar only where there is nothing else.
+    Conversations are counted, not words, and of each what it is named by. Proper names, addresses, two letters and Japanese grammar
+    only where there is nothing else; of tools only one.
     """
+    blocks = Block.of(map(_said, documents)), Block.of(document.tools for document in documents)
+    return [
+        _chosen(candidates, [documents[at] for at in np.flatnonzero(labels == cluster).tolist()])
+        for cluster, candidates in enumerate(_ranked(labels, count, blocks))
+    ]
+
+
+def _said(document: Document) -> dict[str, float]:
+    """Return the words of what a conversation is named by; those of the first texts count in full."""
+    found: dict[str, float] = {}
+    for place, (side, text) in enumerate(document.said):
+        for word in words_of(_CODE.sub("\n", text)):
+            found.setdefault(side + word, 1.0 if place < _FIRST else _LATER)
+    return found
+
+
+def _ranked(labels: NDArray[np.intp], count: int, blocks: Iterable[Block]) -> list[dict[str, float]]:
+    """Return for each cluster its candidates, the best first, with the share of its conversations that have each."""
     import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
     places = np.flatnonzero(labels >= 0)
     ones = np.ones(len(places), np.float32)
     chosen = sp.csr_matrix((ones, (labels[places], places)), (count, len(labels)))
     sizes = np.bincount(labels[places], minlength=count)[:, None]
-    found: list[list[tuple[float, str]]] = [[] for _ in range(count)]
-    for block in blocks:
-        counts = block.counts
-        has = sp.csr_matrix((np.ones_like(counts.data), counts.indices, counts.indptr), counts.shape)
-        everywhere = np.asarray(has.sum(axis=0), np.float64).ravel()
+    found: list[list[tuple[float, str, float]]] = [[] for _ in range(count)]
+    for has in blocks:
+        everywhere = np.asarray(has.counts.sum(axis=0), np.float64).ravel()
         shared = np.flatnonzero(everywhere >= _FEWEST)
-        inside, everywhere = (chosen @ has[:, shared]).toarray().astype(np.float64), everywhere[shared]
+        inside, everywhere = (chosen @ has.counts[:, shared]).toarray().astype(np.float64), everywhere[shared]
         usual = _PRIOR * (everywhere + 0.5) / (len(labels) + 1.0)
         odds, error = _log_odds(inside + usual, sizes + _PRIOR)
         other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
         z = (odds - other_odds) / np.sqrt(error + other_error)
-        terms = np.array(list(block.terms), object)[shared]
+        terms, share = np.array(list(has.terms), object)[shared], inside / np.maximum(sizes, 1)
         # Surely and far more often here, and in most of what it names. The commonest words are the shortest, in any language (Zipf);
         # bytes, as one character of some scripts says more than one of others.
         surely = odds - other_odds - 2.0 * np.sqrt(error + other_error)
         length = np.array([len(term.removeprefix(ASSISTANT).encode()) for term in terms])
-        score = surely * np.sqrt(inside / np.maximum(sizes, 1)) * np.minimum(1.0, length / _USUAL_LENGTH)
-        for cluster, term in zip(
-            *np.nonzero((z >= _LEAST_Z) & (inside >= _LEAST_SHARE * sizes)), strict=True
-        ):
+        score = surely * np.sqrt(share) * np.minimum(1.0, length / _USUAL_LENGTH)
+        for cluster, term in zip(*np.nonzero((z >= _LEAST_Z) & (share >= _LEAST_SHARE)), strict=True):
             if MASK not in terms[term]:
-                found[cluster].append((-score[cluster, term], terms[term]))
-    ordered = [[term for _, term in sorted(one)] for one in found]
-    return [_different([term for term in one if not _says_little(term, proper)] or one) for one in ordered]
-
-
-def _says_little(term: str, proper: Collection[str]) -> bool:
-    word = term.removeprefix(ASSISTANT)
-    return (
-        word in proper or (word.isascii() and len(word) < _FEWEST_LETTERS) or bool(HIRAGANA.fullmatch(word))
-    )
+                found[cluster].append((-score[cluster, term], terms[term], float(share[cluster, term])))
+    return [{term: share for _, term, share in sorted(one)[:_CANDIDATES]} for one in found]
 
 
 def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -85,23 +127,106 @@ def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], N
     return np.log(seen / missing), 1.0 / seen + 1.0 / missing
 
 
-def _different(terms: list[str]) -> list[str]:
-    """Return the first terms; of those that are part of another one, the longer."""
-    chosen: list[str] = []
-    for term in terms[: 4 * _TERMS]:
-        short = term.removeprefix(ASSISTANT)
-        if any(short in one for one in chosen):
-            continue
-        parts = [place for place, one in enumerate(chosen) if one.removeprefix(ASSISTANT) in short]
-        if parts:
-            chosen[parts[0]] = term
-            chosen = [one for place, one in enumerate(chosen) if place not in parts[1:]]
-        else:
-            chosen.append(term)
-    return chosen[:_TERMS]
+def _chosen(candidates: Mapping[str, float], members: Sequence[Document]) -> list[Term]:
+    """Return the first candidates that differ: of the forms of a word the commonest, in the phrase in which it usually is."""
+    used = _Use.of(members, candidates)
+    telling = [word for word in candidates if used.tells(word)] or list(candidates)
+    found: list[Term] = []
+    for word in telling:
+        forms = [word] if _is_tool(word) else [one for one in telling if _are_forms(one, word)]
+        # Of a script without spaces words are pairs of characters, and the longest form is a word.
+        best = max(forms, key=len if UNSPACED.search(word) else lambda one: candidates[one])
+        term = Term(best, used.phrase(best))
+        if not any(_repeats(term, before) for before in found):
+            found.append(term)
+    return found[:_TERMS]
 
 
-def names(terms: Sequence[Sequence[str]]) -> list[str]:
+def _is_tool(word: str) -> bool:
+    return word.endswith("()")
+
+
+def _repeats(one: Term, other: Term) -> bool:
+    if _is_tool(one.word) and _is_tool(other.word):
+        return True
+    shared = {*one.shown.casefold().split()} & {*other.shown.casefold().split()}
+    return bool(shared) or _are_forms(one.word, other.word)
+
+
+def _are_forms(one: str, other: str) -> bool:
+    one, other = (word.removeprefix(ASSISTANT).removesuffix("()").replace("_", " ") for word in (one, other))
+    fewest, share = _STEM
+    stem = one[: math.ceil(max(fewest, share * max(len(one), len(other))))]
+    return one in other or other in one or (len(stem) >= fewest and other.startswith(stem))
+
+
+class _Use(NamedTuple):
+    """How conversations use some words: the forms that they write, those that follow another word above all, and phrases with a neighbour."""
+
+    forms: dict[str, Counter[str]]
+    phrases: dict[tuple[str, str], Counter[str]]
+    conversations: Counter[Any]
+    proper: set[str]
+
+    @classmethod
+    def of(cls, members: Iterable[Document], words: Iterable[str]) -> _Use:
+        forms: dict[str, Counter[str]] = {word: Counter() for word in words}
+        partners = {*list(forms)[:_PARTNERS]}
+        phrases: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        conversations: Counter[Any] = Counter()
+        following = capitals = 0
+        capital: Counter[str] = Counter()
+        lower: Counter[str] = Counter()
+        for document in members:
+            here: set[Any] = set()
+            for side, text in document.said:
+                written = _WRITTEN.findall(_CODE.sub("\n", text))
+                keys = [side + one.strip().casefold() for one in written]
+                for at, (word, form) in enumerate(zip(keys, written, strict=True)):
+                    follows = form[0] == " " and len(form) > 2
+                    following += follows
+                    capitals += follows and form[1].isupper()
+                    if word not in forms:
+                        continue
+                    here.add(word)
+                    forms[word][form.strip()] += _FOLLOWING if follows else 1
+                    if follows:
+                        (capital if form[1].isupper() else lower)[word] += 1
+                    for left in (at - 1, at):
+                        if 0 <= left < len(keys) - 1 and written[left + 1][0] == " ":
+                            pair = word, keys[left + (left == at)]
+                            if pair[1] in partners:
+                                here.add(pair)
+                                phrases[pair][written[left].strip() + written[left + 1]] += 1
+            conversations.update(here)
+        few = capitals <= _MOST_CAPITALS * following
+        names = {word for word, n in capital.items() if few and n > _NEARLY_ALWAYS * (n + lower[word])}
+        return cls(forms, phrases, conversations, names)
+
+    def tells(self, word: str) -> bool:
+        """Return whether a word is a tool, or neither too short, grammar, a name nor of addresses only."""
+        plain = word.removeprefix(ASSISTANT)
+        if _is_tool(word) or UNSPACED.search(plain):
+            return not HIRAGANA.fullmatch(plain)
+        short = plain.isascii() and len(plain) < _FEWEST_LETTERS
+        return bool(self.forms[word]) and not short and word not in self.proper
+
+    def phrase(self, word: str) -> str:
+        """Return a word as it is usually written, with the other one that usually stands beside it."""
+        if not self.forms[word]:
+            return word.removeprefix(ASSISTANT)
+        beside = [
+            (n, pair)
+            for pair in self.phrases
+            if pair[0] == word and self.tells(pair[1])
+            if (n := self.conversations[pair]) >= _FEWEST
+            if n >= _TOGETHER * max(self.conversations[word], self.conversations[pair[1]])
+        ]
+        written = self.phrases[max(beside)[1]] if beside else self.forms[word]
+        return written.most_common(1)[0][0]
+
+
+def names(terms: Sequence[Sequence[Term]]) -> list[str]:
     """Return a name for each cluster from its terms, each name once."""
-    plain = [dict.fromkeys(term.removeprefix(ASSISTANT) for term in one) for one in terms]
+    plain = [dict.fromkeys(term.shown for term in one) for one in terms]
     return distinct_lines([" · ".join(one) or "no words in common" for one in plain], _LONGEST_NAME)

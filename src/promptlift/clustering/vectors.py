@@ -35,7 +35,7 @@ _FIT_WORST: Final = 0.05
 _MORE_DIMENSIONS: Final = 10
 _LARGEST_SHARE: Final = 0.5
 LAST_TURNS: Final = 6
-"""Turns before the end in which failures are compared."""
+"""Turns before the end in which failures are compared; of the first ones of a user so many name a topic."""
 # What is read of a hostile conversation.
 TURN_CHARS: Final = 4_000
 _TURNS: Final = 200
@@ -52,16 +52,12 @@ _TOKEN: Final = re.compile(
     "|".join([*(f"[{run}]+" for run in _RUNS), f"(?:[^\\W_{''.join(_RUNS)}]|[{_MARKS}])+"])
 )
 # Without these scripts one class of characters, which is much faster than the alternatives.
-_OF_A_RUN: Final = re.compile(f"[{''.join(_RUNS)}]")
+UNSPACED: Final = re.compile(f"[{''.join(_RUNS)}]")
+"""A character of a script without spaces."""
 _SPACED: Final = re.compile(f"[\\w{_MARKS}]+")
 _PAIRED: Final = re.compile(f"[{_HAN}{_UNSPACED}]")
 _ASCII_WORD: Final = re.compile(r"(?<![^\W_])[^\W_]{2,40}(?![^\W_])", re.ASCII)
 HIRAGANA: Final = re.compile(f"[{_KANA[0]}]+")
-_ADDRESS: Final = re.compile(r"[^\s@]{1,64}@[^\s@]{1,64}")
-_AFTER_A_WORD: Final = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,40}(?!\w)")
-# German writes a quarter of its words with a capital.
-_MOST_CAPITALS: Final = 0.18
-_NEARLY_ALWAYS: Final = 0.8
 MASK: Final = "0"
 _DIGITS: Final = re.compile(r"\d+")
 _LONGEST_WORD: Final = 40
@@ -72,10 +68,21 @@ TOOL_FAILED: Final = "a tool failed"
 
 
 class Document(NamedTuple):
-    """What a conversation is compared by: how often it has each word, and the tools that it calls."""
+    """What a conversation is compared by.
+
+    Attributes
+    ----------
+    words
+        How often it has each word.
+    tools
+        That it calls.
+    said
+        The texts that it is named by, the most important first, with what the words of their side begin with.
+    """
 
     words: Mapping[str, int]
     tools: Mapping[str, int]
+    said: Sequence[tuple[str, str]]
 
 
 def words_of(text: str) -> list[str]:
@@ -87,7 +94,7 @@ def words_of(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(_DIGITS.sub(MASK, text.lower()))
     text = _DIGITS.sub(MASK, unicodedata.normalize("NFKC", text).casefold())
-    if not _OF_A_RUN.search(text):
+    if not UNSPACED.search(text):
         return [word for word in _SPACED.findall(text.replace("_", " ")) if 1 < len(word) <= _LONGEST_WORD]
     words = []
     for run in _TOKEN.findall(text):
@@ -98,26 +105,6 @@ def words_of(text: str) -> list[str]:
         elif 1 < len(run) <= _LONGEST_WORD:
             words.append(run)
     return words
-
-
-def proper_names(texts: Iterable[str]) -> set[str]:
-    """Return words of addresses, and those that have a capital nearly wherever they follow another word if few words have one.
-
-    >>> sorted(proper_names(["my name is Omar and this is what I need", "it is for Omar from Chicago, please send it at once"]))
-    ['chicago', 'omar']
-    """
-    seen: Counter[str] = Counter()
-    capital: Counter[str] = Counter()
-    addresses: set[str] = set()
-    for text in texts:
-        for address in _ADDRESS.findall(text[:TURN_CHARS]):
-            addresses.update(words_of(address))
-        for word in _AFTER_A_WORD.findall(text[:TURN_CHARS]):
-            seen[word.casefold()] += 1
-            capital[word.casefold()] += word[0].isupper()
-    if capital.total() > _MOST_CAPITALS * seen.total():
-        return addresses
-    return addresses | {word for word, n in capital.items() if n > _NEARLY_ALWAYS * seen[word]}
 
 
 def turns_of(content: Any) -> Sequence[Mapping[str, Any]]:
@@ -134,19 +121,20 @@ def opening(turns: Sequence[Mapping[str, Any]]) -> Document:
     first = Counter(word for text in texts[:_FIRST_TURNS] for word in words_of(text))
     words = Counter({word: _WEIGHT_OF_FIRST * count for word, count in first.items()})
     words.update(word for text in texts[_FIRST_TURNS:] for word in words_of(text))
-    return Document(words, _tools(turns))
+    return Document(words, _tools(turns), [("", text) for text in texts[:LAST_TURNS]])
 
 
 def ending(turns: Sequence[Mapping[str, Any]]) -> Document:
     """Return what both sides said in the turns before the end, and the tools that were called or failed there."""
-    words: Counter[str] = Counter()
     last = turns[start_of_end(turns) :]
-    for turn in last:
-        if not _is_of_tool(turn):
-            side = "" if turn["role"] == "user" else ASSISTANT
-            words.update(side + word for word in words_of(turn["content"][:TURN_CHARS]))
+    said = [
+        ("" if turn["role"] == "user" else ASSISTANT, turn["content"][:TURN_CHARS])
+        for turn in last
+        if not _is_of_tool(turn)
+    ]
+    words = Counter(side + word for side, text in said for word in words_of(text))
     failed = any(is_error(turn["content"]) for turn in last)
-    return Document(words, {**_tools(last), **({TOOL_FAILED: 1} if failed else {})})
+    return Document(words, {**_tools(last), **({TOOL_FAILED: 1} if failed else {})}, said[::-1])
 
 
 def start_of_end(turns: Sequence[Mapping[str, Any]]) -> int:
@@ -173,13 +161,13 @@ class Block:
     terms: dict[str, int]
 
     @classmethod
-    def of(cls, found: Iterable[Mapping[str, int]], terms: dict[str, int] | None = None) -> Block:
+    def of(cls, found: Iterable[Mapping[str, float]], terms: dict[str, int] | None = None) -> Block:
         """Count terms; only the given ones if there are any."""
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
         known = {} if terms is None else terms
         places: list[int] = []
-        counts: list[int] = []
+        counts: list[float] = []
         ends = [0]
         for one in found:
             for term, count in one.items():
@@ -254,10 +242,22 @@ class Space:
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
         weighed = [
-            _weighed(Block.of((document[place] for document in documents), terms).counts, rarity, weight)
-            for place, (terms, rarity, weight) in enumerate(self.blocks)
+            _weighed(Block.of(found, terms).counts, rarity, weight)
+            for found, (terms, rarity, weight) in zip(_counted(documents), self.blocks, strict=False)
         ]
         return unit(_unit_rows(sp.hstack(weighed, format="csr")) @ self.axes)
+
+
+def blocks_of(documents: Sequence[Document]) -> tuple[Block, Block]:
+    """Return the words and the tools of documents."""
+    words, tools = _counted(documents)
+    return Block.of(words), Block.of(tools)
+
+
+def _counted(
+    documents: Sequence[Document],
+) -> tuple[Iterable[Mapping[str, int]], Iterable[Mapping[str, int]]]:
+    return (document.words for document in documents), (document.tools for document in documents)
 
 
 def _weighed(counts: sp.csr_matrix, rarity: Points, weight: float) -> sp.csr_matrix:

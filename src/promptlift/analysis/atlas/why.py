@@ -22,7 +22,6 @@ from promptlift.clustering.vectors import (
     ASSISTANT,
     TOOL_FAILED,
     TURN_CHARS,
-    Block,
     ending,
     opening,
     start_of_end,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from promptlift.clustering.grouping import Places, Texts
+    from promptlift.clustering.names import Term
 
 _QUOTATIONS: Final = 3
 _AROUND: Final = 100
@@ -67,19 +67,18 @@ class _Endings:
     places: Places
     edits: list[dict[Any, Any]]
 
-    def contrasted(self, failures: NDArray[np.bool_], successes: NDArray[np.bool_]) -> list[str]:
+    def contrasted(self, failures: NDArray[np.bool_], successes: NDArray[np.bool_]) -> list[Term]:
         """Return the terms in which the ends of failures differ most from those of successes, a few hundred of each."""
         these, others = (np.flatnonzero(some)[:_COMPARED] for some in (failures, successes))
         documents = [ending(turns_of(content)) for content in self.contents[[*these, *others]]]
-        blocks = [Block.of(document[place] for document in documents) for place in range(2)]
         labels = np.repeat([0, -1], [len(these), len(others)])
-        return telling_terms(labels, 1, blocks, self.groups.proper)[0]
+        return telling_terms(labels, 1, documents)[0]
 
-    def evidence(self, members: NDArray[np.bool_], terms: Sequence[str]) -> dict[str, Any]:
-        """Return where terms are last found, and quotations of the most typical conversations."""
+    def evidence(self, members: NDArray[np.bool_], words: Sequence[str]) -> dict[str, Any]:
+        """Return where words are last found, and quotations of the most typical conversations."""
         typical = np.flatnonzero(members)
         typical = typical[np.argsort(-self.places.closeness[typical], kind="stable")]
-        read = ((place, _last(turns_of(self.contents[place]), terms)) for place in typical[:_COMPARED])
+        read = ((place, _last(turns_of(self.contents[place]), words)) for place in typical[:_COMPARED])
         found = [(str(self.ids[place]), *one) for place, one in read if one is not None]
         quoted = {text: conversation for conversation, _, text in reversed(found)}
         shown = list(dict.fromkeys(text for *_, text in found))[:_QUOTATIONS]
@@ -87,7 +86,7 @@ class _Endings:
             "turn": median(place + 1 for _, place, _ in found) if found else math.nan,
             "quotations": shown,
             "quoted": [quoted[text] for text in shown],
-            "tried": [_edit_in_words(edit) for edit in self.edits if _is_against(edit, terms)],
+            "tried": [_edit_in_words(edit) for edit in self.edits if _is_against(edit, words)],
         }
 
 
@@ -250,7 +249,7 @@ def _failing(
         rows.append(
             {
                 "terms": terms, "n": n, "n_failed": n_failed, **_share(n_failed, int(failed.sum()), level),
-                **contrasted, "p_holm": float(p_holm), **endings.evidence(failures, terms),
+                **contrasted, "p_holm": float(p_holm), **endings.evidence(failures, [term.word for term in terms]),
             }
         )  # fmt: skip
     return _table(rows, _FAILING), len(tested)
@@ -262,7 +261,8 @@ def _unusual(endings: _Endings, level: float) -> pd.DataFrame:
         members = endings.places.labels == group
         n = int(members.sum())
         if n <= _UNUSUAL * len(members) and stability >= _STABLE:
-            share, evidence = _share(n, len(members), level), endings.evidence(members, terms)
+            share = _share(n, len(members), level)
+            evidence = endings.evidence(members, [term.word for term in terms])
             rows.append({"terms": terms, "n": n, **share, **evidence})
     return _table(rows, _LISTED)
 
