@@ -163,8 +163,8 @@ def test_the_interval_covers_the_lift_on_the_mix_of_the_logs(world, failed, othe
             run.record(outcomes)
         analysis = run.verdict().analysis
         found = reweighted_lift(held, shares, look=analysis.look, max_looks=analysis.max_looks)
-        covered += found.points_low <= truth <= found.points_high
-        said.append(found.points)
+        covered += found.lift_points_low <= truth <= found.lift_points_high
+        said.append(found.lift_points)
         tested.append(analysis.lift_points)
     # Three standard errors of a share of 250 below the promised 86 %.
     assert covered / runs >= 0.86 - 3 * math.sqrt(0.86 * 0.14 / runs), covered / runs

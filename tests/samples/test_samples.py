@@ -67,10 +67,10 @@ def test_the_analyser_gets_every_sample_right(all_conversations):
         for record in records:
             transcript = parse_content(record["content"])
             found = judge.judge(transcript)
-            titles = [issue.title for issue in found.issues]
+            titles = [issue["title"] for issue in found.issues]
             if record["status"] == "in_progress":
                 assert "Last user message was not answered" not in titles
             else:
                 solved = transcript.metadata["resolved"]
                 assert found.task_completed == solved
-                assert not solved or not any(issue.severity == "high" for issue in found.issues)
+                assert not solved or not any(issue["severity"] == "high" for issue in found.issues)

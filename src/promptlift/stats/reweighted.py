@@ -55,9 +55,9 @@ class ReweightedLift:
         Number of pairs, and the equivalent number of unweighted ones.
     p1, p0
         Completion rates of variant and original, fractions.
-    lift, low, high
+    lift, lift_low, lift_high
         Relative change in percent with its interval; ``None`` if unknown or unbounded.
-    points, points_low, points_high, standard_error_points
+    lift_points, lift_points_low, lift_points_high, standard_error_points
         The same in percentage points.
     """
 
@@ -66,11 +66,11 @@ class ReweightedLift:
     p1: float
     p0: float
     lift: float | None
-    low: float | None
-    high: float | None
-    points: float
-    points_low: float
-    points_high: float
+    lift_low: float | None
+    lift_high: float | None
+    lift_points: float
+    lift_points_low: float
+    lift_points_high: float
     standard_error_points: float
 
 
@@ -112,7 +112,7 @@ def reweighted_lift(
     >>> failed = [DrawnPair("failed", at < 6, at < 2, at) for at in range(20)]
     >>> others = [DrawnPair("others", at < 16, at < 16, at) for at in range(20)]
     >>> found = reweighted_lift([*failed, *others], {"failed": 1, "others": 3})
-    >>> round(found.points, 6), round(found.n_effective, 6)
+    >>> round(found.lift_points, 6), round(found.n_effective, 6)
     (5.0, 32.0)
     """
     counted = [pair for pair in pairs if shares.get(pair.stratum, 0.0) > 0.0]
@@ -148,11 +148,11 @@ def reweighted_lift(
         p1=original + points,
         p0=original,
         lift=100.0 * points / original if original else None,
-        low=interval.low if original else None,
-        high=interval.high if original else None,
-        points=100.0 * points,
-        points_low=float(ends[0] or 0.0),
-        points_high=float(ends[1] or 0.0),
+        lift_low=interval.low if original else None,
+        lift_high=interval.high if original else None,
+        lift_points=100.0 * points,
+        lift_points_low=float(ends[0] or 0.0),
+        lift_points_high=float(ends[1] or 0.0),
         standard_error_points=float(ends[2] or 0.0),
     )
 

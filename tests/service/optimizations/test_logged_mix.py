@@ -75,7 +75,7 @@ def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(won):
     expected = by_hand(held, "confirm", 1, look=results["look"], max_looks=results["maxLooks"])
     assert (mix["isHeadline"], mix["n"]) == (True, results["pairs"]["n"])
     assert (mix["lift"], mix["liftLow"], mix["liftHigh"]) == pytest.approx(
-        (expected.lift, expected.low, expected.high)
+        (expected.lift, expected.lift_low, expected.lift_high)
     )
     assert mix["nEffective"] == pytest.approx(expected.n_effective)
     assert mix["liftVerified"] == pytest.approx(by_hand(held, "verify", 1).lift)

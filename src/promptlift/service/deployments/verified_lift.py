@@ -8,7 +8,6 @@ from promptlift.schema.events import Expectation
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.store import runs
 from promptlift.stats import expected_lift
-from promptlift.stats.reweighted import ReweightedLift
 from promptlift.stats.shrinkage import expected_points
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from promptlift.schema.results import Effect, LoggedMix
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
+    from promptlift.stats.reweighted import ReweightedLift
 
 # Fields of the API and the corresponding attributes of an analysis.
 _VERIFIED: Final = {
@@ -47,13 +47,12 @@ def expect_on_logged_mix(
     mix: LoggedMix, verified: ReweightedLift | PairAnalysis | None, *, prior_sd_points: float
 ) -> LoggedMix:
     """Predict the lift on the mix of logged conversations, from the lift on it and the pairs after the decision."""
-    verified_points, error = _after_decision(verified)
     expected = expected_points(
         mix.lift_points or 0.0,
         mix.standard_error_points or 0.0,
         prior_sd_points=prior_sd_points,
-        verified_points=verified_points,
-        verified_error_points=error,
+        verified_points=None if verified is None else verified.lift_points,
+        verified_error_points=None if verified is None else verified.standard_error_points,
     )
     original = mix.original_task_completion
     mix.lift_expected, mix.lift_expected_low, mix.lift_expected_high = (
@@ -61,16 +60,6 @@ def expect_on_logged_mix(
     )
     mix.lift_points_expected = expected.points
     return mix
-
-
-def _after_decision(
-    verified: ReweightedLift | PairAnalysis | None,
-) -> tuple[float | None, float | None]:
-    """Return the points of pairs after the decision and their standard error."""
-    if verified is None:
-        return None, None
-    points = verified.points if isinstance(verified, ReweightedLift) else verified.lift_points
-    return points, verified.standard_error_points
 
 
 def expectation(effect: Effect | None) -> tuple[float | None, float | None, float | None]:
@@ -112,14 +101,13 @@ def keep_regression_lift(
     results, winner = kept.results, kept.variant(variant.number)
     if results.pairs is None or winner is None:
         return
-    points, error = _after_decision(pooled)
     prior = (optimization.experiment or {})["settings"]["prior_sd_points"]
     expected = expected_lift(
         *(getattr(results.pairs, name) for name in ("n11", "n10", "n01", "n00")),
         prior_sd_points=prior,
         standard_error_points=results.standard_error_points,
-        verified_points=points,
-        verified_error_points=error,
+        verified_points=pooled.lift_points,
+        verified_error_points=pooled.standard_error_points,
     )
     fields = {
         **verified_effect(pooled, dropped=dropped, by="regression-test"),

@@ -29,7 +29,7 @@ from promptlift.service.store.rows import Rows
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.optimizations import Variant, VariantMetrics
 from promptlift.schema.results import GuardrailResult, LoggedMix, OptimizationProgress, OptimizationResults
@@ -206,18 +206,11 @@ HEADLINE_LEAST: Final = 0.5
 LEVEL: Final = 0.90
 
 
-# Fields of the API and the corresponding attributes of a re-weighted lift.
-_MIXED: Final = {
-    **{name: name for name in ("lift", "standard_error_points", "n", "n_effective")},
-    "lift_low": "low",
-    "lift_high": "high",
-    "lift_points": "points",
-    **{f"lift_points_{end}": f"points_{end}" for end in ("low", "high")},
-}
-_MIXED_VERIFIED: Final = {"lift_verified": "lift", "lift_verified_low": "low", "lift_verified_high": "high"}
-
-# The pair of a cell; ``None`` if a model wrote its scenario.
-_Pair: TypeAlias = "DrawnPair | None"
+# Fields that the API shares with a re-weighted lift under the same names.
+_MIXED: Final = (
+    *("lift", "lift_low", "lift_high", "lift_points", "lift_points_low", "lift_points_high"),
+    *("standard_error_points", "n", "n_effective"),
+)
 
 
 def logged_mix_of(
@@ -241,52 +234,54 @@ def logged_mix_of(
     shares = Counter(weight for _, weight in drawn if weight is not None)
     if not shares:
         return {}
-    pairs = _pairs(connection, optimization_id, verdict.progress.passes_done)
+    pairs = _logged_pairs(connection, optimization_id, verdict.progress.passes_done)
     found = {}
     for variant in verdict.variants:
-        tested = pairs[variant.stage, variant.arm]
         after = pairs["verify", variant.arm] if variant.is_finalist else []
-        mix = _mix(variant, tested, after, shares, prior_sd_points=prior_sd_points)
+        logged = pairs[variant.stage, variant.arm]
+        mix = _mix(variant, logged, after, shares, prior_sd_points=prior_sd_points)
         if mix is not None:
             found[variant.arm] = mix
     return found
 
 
-def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tuple[str, int], list[_Pair]]:
-    """Return the pairs of the finished passes, by stage and arm."""
+def _logged_pairs(
+    connection: Connection, optimization_id: str, passes: int
+) -> dict[tuple[str, int], list[DrawnPair]]:
+    """Return the pairs of the finished passes whose scenarios are from logs, by stage and arm."""
     held = runs.by_cell(runs.outcomes(connection, optimization_id, passes=passes))
-    found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
+    found: dict[tuple[str, int], list[DrawnPair]] = defaultdict(list)
     for cell in runs.cells(connection, optimization_id):
         outcomes = {arm: row.task_completed for arm, row in held.get(cell.number, {}).items()}
         original = outcomes.pop(0, None)
         weight, persona = cell.scenario.get("weight"), cell.persona["id"]
         for arm, completed in outcomes.items():
-            if completed is not None and original is not None:
-                pair = None if weight is None else DrawnPair(weight, completed, original, persona)
-                found[cell.stage, arm].append(pair)
+            if weight is not None and completed is not None and original is not None:
+                found[cell.stage, arm].append(DrawnPair(weight, completed, original, persona))
     return found
 
 
 def _mix(
     variant: VariantStats,
-    tested: list[_Pair],
-    after: list[_Pair],
+    logged: list[DrawnPair],
+    after: list[DrawnPair],
     shares: Counter[float],
     *,
     prior_sd_points: float,
 ) -> LoggedMix | None:
     analysis = variant.analysis
-    logged = [one for one in tested if one is not None]
     found = reweighted_lift(
         logged, shares, level=analysis.interval_level, look=analysis.look, max_looks=analysis.max_looks
     )
     if found is None:
         return None
-    verified = reweighted_lift([one for one in after if one is not None], shares, level=LEVEL)
+    verified = reweighted_lift(after, shares, level=LEVEL)
     mix = LoggedMix(
-        is_headline=len(logged) >= HEADLINE_LEAST * len(tested),
-        **{name: getattr(found, of) for name, of in _MIXED.items()},
-        **{name: getattr(verified, of, None) for name, of in _MIXED_VERIFIED.items()},
+        is_headline=len(logged) >= HEADLINE_LEAST * variant.n_pairs,
+        **{name: getattr(found, name) for name in _MIXED},
+        lift_verified=None if verified is None else verified.lift,
+        lift_verified_low=None if verified is None else verified.lift_low,
+        lift_verified_high=None if verified is None else verified.lift_high,
         task_completion=100.0 * found.p1,
         original_task_completion=100.0 * found.p0,
         failed_share_tested=sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
