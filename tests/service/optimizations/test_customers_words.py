@@ -60,7 +60,7 @@ def test_names_do_not_reach_the_writer_and_what_it_copies_all_the_same_is_asked_
     assert "48213" not in first
     assert "from logged conversations" in again
     words = LoggedWords([PROMPT, "Find parcels"], [TALK])
-    assert [words.repeated(text).problems() for text in texts] == [[], [], []]
+    assert [words.problems(text) for text in texts] == [[], [], []]
 
     # A variant that keeps a customer's words is left out, and a warning says why.
     model.stubborn = True

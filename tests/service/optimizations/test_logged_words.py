@@ -37,18 +37,18 @@ def test_five_words_in_a_row_count_unless_they_are_the_prompts_own():
         # The end of one message and the start of the next are no run.
         "near Lindenplatz I will look": (),
     }.items():
-        assert said().repeated(text).runs == runs
+        assert said().runs(text) == list(runs)
     messages = [{"role": "system", "content": "You help people with late parcels daily."}]
     # Messages of the system are the prompt's and not a customer's.
     talk = json.dumps({"messages": messages})
-    assert said(talk).repeated("You help people with late parcels daily.").runs == ()
+    assert said(talk).runs("You help people with late parcels daily.") == []
 
 
 def test_names_numbers_addresses_and_codes_count():
     for found in ("Anna", "Petrova", "A1B-22", "48213", "0171-2223334", "anna.p@mail.example", "Lindenplatz"):
-        repeated = said().repeated(f"Tell them about {found}, then go on.")
-        assert found in repeated.particulars
-        assert found in " ".join(repeated.problems())
+        text = f"Tell them about {found}, then go on."
+        assert found in said().particulars(text)
+        assert found in " ".join(said().problems(text))
     for text in (
         # The owner's own.
         "You work for Parcel Star. Answer within 30 days and name help@parcel.example.",
@@ -56,17 +56,15 @@ def test_names_numbers_addresses_and_codes_count():
         "On Monday say 45. Ask Robert. Ask at most 3 questions. The Order comes first.",
         "- Hello is how you begin.\n# Call back",
     ):
-        assert said(TALK, "User: my order is here").repeated(text).particulars == ()
+        assert said(TALK, "User: my order is here").particulars(text) == []
     # What cannot be read is passed over.
-    assert said("", "no labels at all", '{"messages": 3}', TALK).repeated("Ask for Lindenplatz").particulars
+    assert said("", "no labels at all", '{"messages": 3}', TALK).particulars("Ask for Lindenplatz")
 
 
 def test_a_word_that_somebody_writes_small_is_no_name():
     talk = "User: I want my Refund NOW.\nAssistant: Yes, a Refund for Miller."
-    assert said(talk).repeated("Offer the Refund to Miller NOW.").particulars == ("Refund", "Miller")
-    assert said(talk, "User: my refund?").repeated("Offer the Refund to Miller NOW.").particulars == (
-        "Miller",
-    )
+    assert said(talk).particulars("Offer the Refund to Miller NOW.") == ["Refund", "Miller"]
+    assert said(talk, "User: my refund?").particulars("Offer the Refund to Miller NOW.") == ["Miller"]
 
 
 def test_where_nouns_have_capitals_only_what_is_called_so_is_a_name():
@@ -75,8 +73,8 @@ def test_where_nouns_have_capitals_only_what_is_called_so_is_a_name():
         "Agent: Frau Novak, das ist der Fehler und wir schicken die Ware zu."
     )
     words = LoggedWords(["Du bist ein Assistent."], [talk])
-    found = words.repeated("Frag nach der Lieferung und nach der Rechnung. Sag Frau Novak die Wahrheit.")
-    assert found.particulars == ("Novak",)
+    text = "Frag nach der Lieferung und nach der Rechnung. Sag Frau Novak die Wahrheit."
+    assert words.particulars(text) == ["Novak"]
 
 
 def test_names_and_numbers_are_masked_for_the_writer():
@@ -101,7 +99,7 @@ def test_no_text_costs_much_time():
         "http://" * 30_000,
     ):
         words = said("User: " + text)
-        words.repeated(text)
+        words.problems(text)
         words.masked(text)
     # Milliseconds each; what grows with the square of the length would take minutes.
     assert time.process_time() - begun < 30

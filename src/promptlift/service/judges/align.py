@@ -161,7 +161,7 @@ def refused(edit: ProposedEdit, rubric: str, *, words: LoggedWords, exclusions: 
         (exclusions.found_in(edit.text), "It names what the account excludes from analysis."),
     )
     first = next((problem for found, problem in problems if found), None)
-    return first or " ".join(words.repeated(edit.text).problems()) or None
+    return first or " ".join(words.problems(edit.text)) or None
 
 
 def apply(rubric: str, edits: Sequence[ProposedEdit]) -> tuple[str, list[ProposedEdit]]:

@@ -80,12 +80,17 @@ def problems_of(
         problems.append("It repeats the mark around the data.")
     if same_text(text, original):
         return (*problems, "It is the original text.")
-    wrong_length = _length(text, original)
-    if wrong_length:
-        return (*problems, *wrong_length)
-    problems += problems_of_wording(text, original)
-    if any(_near_copy(text, other, original) for other in others):
-        problems.append("It is nearly the same as another variant: change something else.")
+    size, most, least = len(text.strip()), longest_chars(original), shortest_chars(original)
+    if size > most:
+        problems.append(f"It is too long: {size} characters, at most {most} are allowed.")
+    elif len(text.encode("utf-8", "replace")) > limits.PROMPT_CONTENT_BYTES:
+        problems.append(f"It is too long: a prompt has at most {limits.PROMPT_CONTENT_BYTES} bytes.")
+    elif size < least:
+        problems.append(f"It is too short: {size} characters, at least {least} are needed.")
+    else:
+        problems += problems_of_wording(text, original)
+        if any(_near_copy(text, other, original) for other in others):
+            problems.append("It is nearly the same as another variant: change something else.")
     return tuple(problems)
 
 
@@ -113,17 +118,6 @@ def shortest_chars(original: str) -> int:
     return size // SHORTEST_PART if size >= LONG_CHARS else 1
 
 
-def _length(text: str, original: str) -> list[str]:
-    size = len(text.strip())
-    if size > longest_chars(original):
-        return [f"It is too long: {size} characters, at most {longest_chars(original)} are allowed."]
-    if len(text.encode("utf-8", "replace")) > limits.PROMPT_CONTENT_BYTES:
-        return [f"It is too long: a prompt has at most {limits.PROMPT_CONTENT_BYTES} bytes."]
-    if size < shortest_chars(original):
-        return [f"It is too short: {size} characters, at least {shortest_chars(original)} are needed."]
-    return []
-
-
 def missing_variables(text: str, original: str) -> list[str]:
     """Return the template variables of the original that a text lacks; ``<NAME>`` and ``[NAME]`` may be plain words."""
     return sorted(one for one in placeholders(original) - placeholders(text) if one[0] not in "<[")
@@ -133,11 +127,9 @@ def problems_of_wording(text: str, original: str) -> list[str]:
     """Describe the placeholders and constraints of the original that a text lost or added."""
     wanted, found = placeholders(original), placeholders(text)
     problems = []
-    missing = sorted(wanted - found)
-    if missing:
+    if missing := sorted(wanted - found):
         problems.append(f"These placeholders of the original are missing: {listed(missing)}.")
-    added = sorted(found - wanted - frozenset(_HEADING.findall(text)))
-    if added:
+    if added := sorted(found - wanted - frozenset(_HEADING.findall(text))):
         problems.append(
             f"These placeholders are not in the original, so nothing would fill them: {listed(added)}."
         )
@@ -145,11 +137,9 @@ def problems_of_wording(text: str, original: str) -> list[str]:
 
 
 def _near_copy(one: str, other: str, original: str) -> bool:
-    if same_text(one, other):
-        return True
     base, first, second = _runs(original), _runs(one), _runs(other)
     changed = len((first ^ base) | (second ^ base))
-    return len(first ^ second) < COPY_SHARE * changed
+    return same_text(one, other) or len(first ^ second) < COPY_SHARE * changed
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
@@ -227,9 +217,9 @@ class Constraints:
 
     Attributes
     ----------
-    literals
-        Addresses and e-mail addresses.
-    quantities
+    addresses
+        Web and e-mail addresses.
+    numbers
         Numbers with their units, as written.
     quoted
         Contents of quotation marks.
@@ -237,8 +227,8 @@ class Constraints:
         Sentences that forbid or demand.
     """
 
-    literals: tuple[str, ...]
-    quantities: tuple[str, ...]
+    addresses: tuple[str, ...]
+    numbers: tuple[str, ...]
     quoted: tuple[str, ...]
     rules: tuple[str, ...]
 
@@ -247,8 +237,8 @@ def find_constraints(original: str) -> Constraints:
     """Find what a rewrite must keep, in the order of the text, without duplicates, at most ``MOST`` of a kind."""
     addresses = [found.rstrip(".,;:!?") for found in _ADDRESS.findall(original)]
     return Constraints(
-        literals=_once((*addresses, *EMAIL.findall(original))),
-        quantities=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
+        addresses=_once((*addresses, *EMAIL.findall(original))),
+        numbers=_once(found.group().strip() for found in _QUANTITY.finditer(original)),
         quoted=_once(_quoted(original)),
         rules=_once(
             sentence
@@ -264,8 +254,8 @@ def lost_constraints(text: str, original: str) -> list[str]:
     numbers = _numbers(text)
     loose = _loose(text)
     lost = (
-        ("These addresses are missing", [one for one in wanted.literals if one not in text]),
-        ("These numbers are missing", [one for one in wanted.quantities if not _numbers(one) <= numbers]),
+        ("These addresses are missing", [one for one in wanted.addresses if one not in text]),
+        ("These numbers are missing", [one for one in wanted.numbers if not _numbers(one) <= numbers]),
         ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
         ("These rules are missing or reversed", _lost_rules(wanted.rules, text)),
     )

@@ -19,7 +19,6 @@ even if a customer used them too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -69,33 +68,6 @@ _CALLED: Final = re.compile(
 _CALLED_SIGNS: Final = ("my name is", "i am called", "this is", "herr", "frau", "ich hei", "mein name")
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """Words that a text repeats from logged conversations.
-
-    Attributes
-    ----------
-    runs
-        Runs of five words or more, as written in the text.
-    particulars
-        Names, numbers, addresses and codes.
-    """
-
-    runs: tuple[str, ...] = ()
-    particulars: tuple[str, ...] = ()
-
-    def problems(self) -> list[str]:
-        """Describe the problems for the author of the text."""
-        found = (
-            (
-                f"It repeats {RUN} or more words in a row from logged conversations; put these in other words",
-                [f"“{_shown(run)}”" for run in self.runs],
-            ),
-            ("It contains details that occur only in logged conversations; leave them out", self.particulars),
-        )
-        return [f"{words}: {listed(items)}." for words, items in found if items]
-
-
 class LoggedWords:
     """The words of logged conversations, indexed once for look-ups.
 
@@ -111,7 +83,7 @@ class LoggedWords:
     def __init__(self, own: Sequence[str], contents: Iterable[str] = ()) -> None:
         written = "\n".join(own)
         self._own_runs = frozenset(run for text in own for run in _runs(_words(text)).tolist())
-        self._own_particulars = frozenset(_particulars(written)) | set(_words(written))
+        self._own_particulars = {key for key, _ in _written(written)} | set(_words(written))
         self._particulars: set[str] = set()
         self._names: set[str] = set()
         self._ordinary = {word for word in _WORD.findall(_plain(written)) if word.islower()}
@@ -129,7 +101,7 @@ class LoggedWords:
         self._particulars -= self._own_particulars
 
     def _learn(self, text: str) -> None:
-        self._particulars.update(_particulars(text))
+        self._particulars.update(key for key, _ in _written(text))
         # A name in an address is in lower case, but still a name.
         text = EMAIL.sub(" ", _LINK.sub(" ", text)) if "@" in text or "://" in text else text
         words = _WORD.findall(_plain(text))
@@ -142,14 +114,45 @@ class LoggedWords:
         if german <= _NOUNS_ARE_CAPITALISED * len(words):
             self._names.update(map(_name_key, _capitalised(text, after=_SENTENCE_ENDS | _OPENINGS)))
 
-    def repeated(self, text: str) -> Repeated:
-        """Find what a text repeats from the conversations, in the order of the text."""
-        return Repeated(tuple(self._repeated_runs(text)), tuple(dict.fromkeys(self._found(text))))
+    def problems(self, text: str) -> list[str]:
+        """Describe what a text repeats from the conversations, for its author; empty if nothing."""
+        found = (
+            (
+                f"It repeats {RUN} or more words in a row from logged conversations; put these in other words",
+                [f"“{_shown(run)}”" for run in self.runs(text)],
+            ),
+            (
+                "It contains details that occur only in logged conversations; leave them out",
+                self.particulars(text),
+            ),
+        )
+        return [f"{words}: {listed(items)}." for words, items in found if items]
+
+    def runs(self, text: str) -> list[str]:
+        """Return the runs of five words or more that a text repeats, as written in it."""
+        places = [found.span() for found in _WORD.finditer(_plain(text))]
+        runs = _runs(_words(text))
+        if not len(self._runs) or not len(runs):
+            return []
+        at = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
+        spans: list[tuple[int, int]] = []
+        for place in np.flatnonzero(self._runs[at] == runs).tolist():
+            if int(runs[place]) in self._own_runs:
+                continue
+            start = spans.pop()[0] if spans and place <= spans[-1][1] else place
+            spans.append((start, place + RUN))
+        return [" ".join(text[places[start][0] : places[end - 1][1]].split()) for start, end in spans]
+
+    def particulars(self, text: str) -> list[str]:
+        """Return the names, numbers, addresses and codes that a text repeats, in its order."""
+        found = [written for key, written in _written(text) if key in self._particulars]
+        words = _capitalised(text, after=_SENTENCE_ENDS)
+        return list(dict.fromkeys([*found, *(word for word in words if _name_key(word) in self._names)]))
 
     def masked(self, text: str) -> str:
         """Replace particulars that are not the owner's own by words such as ``(name)`` and ``(number)``.
 
-        Unlike `repeated` this also masks numbers and addresses that no conversation contains literally: a
+        Unlike `particulars` this also masks numbers and addresses that no conversation contains literally: a
         judge's text about a conversation may write them differently.
         """
         for pattern, mask in _MASKS:
@@ -162,34 +165,6 @@ class LoggedWords:
         else:
             hidden = (mask != "(number)" or _is_number(found)) and _key(found) not in self._own_particulars
         return mask + found[len(found.rstrip(".,;:!?")) :] if hidden else found
-
-    def _repeated_runs(self, text: str) -> Iterator[str]:
-        places = [found.span() for found in _WORD.finditer(_plain(text))]
-        runs = _runs(_words(text))
-        if not len(self._runs) or not len(runs):
-            return
-        at = np.minimum(np.searchsorted(self._runs, runs), len(self._runs) - 1)
-        hit = self._runs[at] == runs
-        start = end = -1
-        for place in np.flatnonzero(hit).tolist():
-            if int(runs[place]) in self._own_runs:
-                continue
-            if start >= 0 and place <= end:
-                end = place + RUN
-                continue
-            if start >= 0:
-                yield _between(text, places, start, end)
-            start, end = place, place + RUN
-        if start >= 0:
-            yield _between(text, places, start, end)
-
-    def _found(self, text: str) -> Iterator[str]:
-        for key, written in _written(text):
-            if key in self._particulars:
-                yield written
-        yield from (
-            word for word in _capitalised(text, after=_SENTENCE_ENDS) if _name_key(word) in self._names
-        )
 
 
 def _shown(run: str) -> str:
@@ -229,10 +204,6 @@ def _runs(words: Sequence[str]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _between(text: str, places: Sequence[tuple[int, int]], start: int, end: int) -> str:
-    return " ".join(text[places[start][0] : places[end - 1][1]].split())
-
-
 def _key(found: str) -> str:
     return found.rstrip(".,;:!?").lstrip("+#").replace(",", "").casefold()
 
@@ -260,10 +231,6 @@ def _written(text: str) -> Iterator[tuple[str, str]]:
             # The parts count too: the year in 12/05/2026, and both numbers in 20-30.
             parts = _PARTS.split(found)
             yield from ((_key(part), part) for part in parts if len(parts) > 1 and _is_number(part))
-
-
-def _particulars(text: str) -> Iterator[str]:
-    return (key for key, _ in _written(text))
 
 
 def _capitalised(text: str, *, after: frozenset[str]) -> Iterator[str]:

@@ -241,8 +241,8 @@ class Reflection:
                 self._untold(new, shown),
                 # Including words on both sides of the seam; an assistant may have quoted the prompt's own
                 # sentences.
-                (found for words in said for found in words.repeated(new.text).problems()),
-                self._run.said.repeated(text).problems(),
+                (found for words in said for found in words.problems(new.text)),
+                self._run.said.problems(text),
                 (f"It brings in an address: {one}." for one in new_addresses(new.text, original)),
                 (
                     "It brings in data or topics that the organization excludes."

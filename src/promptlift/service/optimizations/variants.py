@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.limits import NAME_CHARS
-from promptlift.service.insights.exclusions import Exclusions, read_exclusions
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 from promptlift.service.llm.port import LlmBadAnswer
@@ -21,12 +22,11 @@ from promptlift.service.optimizations.checks import (
     problems_of,
     problems_of_wording,
 )
-from promptlift.service.optimizations.logged_words import Repeated
+from promptlift.service.optimizations.logged_words import LoggedWords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.optimizations.logged_words import LoggedWords
     from promptlift.service.simulations.tasks import PromptText, Tasks
 
 ROUNDS: Final = 3
@@ -34,7 +34,6 @@ ROUNDS: Final = 3
 
 RATIONALE_CHARS: Final = 2_000
 PROBLEM_CHARS: Final = 1_500
-WORDS_SHOWN: Final = 40
 # Maximum length of one answer: variants of a long prompt are requested in several.
 ANSWER_CHARS: Final = 24_000
 
@@ -87,7 +86,7 @@ def given_variants(candidates: Sequence[Mapping[str, Any]], original: str, said:
         name = storable_line(one.get("name") or "", NAME_CHARS - 8) or f"Candidate {number}"
         name, text = _free_name(name, variants), one["content"]
         variants.append(VariantText(name, text, "It was handed in, and is tested as it is."))
-        if found := [*problems_of_wording(text, original), *said.repeated(text).problems()]:
+        if found := [*problems_of_wording(text, original), *said.problems(text)]:
             problems.append(f"“{name}” was handed in and is tested as it is. {' '.join(found)}")
     return Written(tuple(variants), tuple(problems))
 
@@ -131,37 +130,61 @@ def write_variants(
     strategies = choose_strategies(
         count, prompt=prompt, has_failures=bool(failures), has_intent=any((intent or {}).values()), seed=seed
     )
-    work = _Work(
-        [_Place(strategy) for strategy in strategies],
-        said=said,
-        exclusions=read_exclusions(general.get("excludedDataAndTopics")),
-        asked_for="\n".join(owners_words(prompt, intent, {})),
-    )
+    places = [_Place(strategy) for strategy in strategies]
+    exclusions = read_exclusions(general.get("excludedDataAndTopics"))
+    # Words from the owner's prompt or request may stay, even if excluded from analysis.
+    asked_for = "\n".join(owners_words(prompt, intent, {}))
+    said = said or LoggedWords(())
+    # Those that fit into one answer; one at a time once an answer was invalid.
+    size = max(1, ANSWER_CHARS // max(len(prompt.content), 1))
+    calls = 0
+
+    def accepted() -> list[VariantText]:
+        return [place.variant for place in places if place.variant is not None]
+
     for round_ in range(ROUNDS):
-        left = [place for place in work.places if place.variant is None]
-        # Those that fit into one answer; one at a time once an answer was invalid.
-        size = 1 if work.misfit else max(1, ANSWER_CHARS // max(len(prompt.content), 1))
-        for group in (left[at : at + size] for at in range(0, len(left), size)):
+        left = [place for place in places if place.variant is None]
+        for group in [left[at : at + size] for at in range(0, len(left), size)]:
             request = VariantsRequest(
                 prompt=prompt,
                 strategies=[place.strategy for place in group],
                 intent=intent or {},
                 failures=failures,
                 general=general,
-                accepted=[variant.name for variant in work.variants()],
+                accepted=[variant.name for variant in accepted()],
                 problems=[place.problem for place in group if place.problem],
-                drafts=[place.draft for place in group if place.draft is not None],
                 seed=seed + round_,
             )
-            work.calls += 1
+            calls += 1
             try:
-                drafts, mark = tasks.write_variants(request)
+                answers, mark = tasks.write_variants(request)
+                missing = "It was not written."
             except LlmBadAnswer as error:
-                work.misfit = True
-                work.refuse(group, str(error))
-            else:
-                work.take(group, drafts, prompt.content, mark)
-    return work.written()
+                answers, mark, missing, size = (), None, str(error), 1
+            for place, answer in zip_longest(group, answers[: len(group)]):
+                if answer is None:
+                    place.problem = f"{place.strategy.name}: {missing}"[:PROBLEM_CHARS]
+                    continue
+                content = _bare(answer.content, prompt.content)
+                others = [variant.content for variant in accepted()]
+                problems = [*problems_of(content, original=prompt.content, others=others, mark=mark)]
+                if exclusions.new_in(content, asked_for):
+                    problems.append("It brings in data or topics that the organization excludes.")
+                problems += said.problems(content)
+                if problems:
+                    place.problem = f"{place.strategy.name}: {' '.join(problems)}"[:PROBLEM_CHARS]
+                    continue
+                name = _free_name(
+                    storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name, accepted()
+                )
+                rationale = storable_text(answer.rationale, RATIONALE_CHARS).strip()
+                place.variant, place.problem = VariantText(name, content, rationale), ""
+    problems = [place.problem for place in places if place.problem]
+    if not accepted():
+        raise VariantsFailed(
+            f"The language model wrote no variant that can be tested, in {calls} requests. {problems[0]}"
+        )
+    return Written(tuple(accepted()), tuple(problems))
 
 
 @dataclass(slots=True)
@@ -171,60 +194,6 @@ class _Place:
     strategy: Strategy
     variant: VariantText | None = None
     problem: str = ""
-    draft: RejectedDraft | None = None
-
-
-@dataclass(slots=True)
-class _Work:
-    places: list[_Place]
-    calls: int = 0
-    misfit: bool = False
-    said: LoggedWords | None = None
-    exclusions: Exclusions = field(default_factory=Exclusions)
-    # Words from the owner's prompt or request may stay, even if excluded from analysis.
-    asked_for: str = ""
-
-    def variants(self) -> list[VariantText]:
-        return [place.variant for place in self.places if place.variant is not None]
-
-    def refuse(self, group: Sequence[_Place], reason: str) -> None:
-        for place in group:
-            place.problem = f"{place.strategy.name}: {reason}"[:PROBLEM_CHARS]
-
-    def take(
-        self, group: Sequence[_Place], drafts: Sequence[VariantDraft], original: str, mark: str | None
-    ) -> None:
-        if len(drafts) < len(group):
-            self.refuse(group[len(drafts) :], "It was not written.")
-        for place, answer in zip(group, drafts, strict=False):
-            content = _bare(answer.content, original)
-            others = [variant.content for variant in self.variants()]
-            problems = list(problems_of(content, original=original, others=others, mark=mark))
-            if self.exclusions.new_in(content, self.asked_for):
-                problems.append("It brings in data or topics that the organization excludes.")
-            repeated = Repeated() if self.said is None else self.said.repeated(content)
-            words = repeated.problems()
-            if problems or words:
-                self.refuse([place], " ".join((*problems, *words)))
-                copied = [*repeated.runs, *repeated.particulars][:WORDS_SHOWN]
-                place.draft = None if problems else RejectedDraft(place.strategy.name, content, copied)
-                continue
-            name = storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name
-            name = _free_name(name, self.variants())
-            place.variant = VariantText(
-                name, content, storable_text(answer.rationale, RATIONALE_CHARS).strip()
-            )
-            place.problem = ""
-
-    def written(self) -> Written:
-        variants = tuple(self.variants())
-        problems = tuple(place.problem for place in self.places if place.problem)
-        if not variants:
-            raise VariantsFailed(
-                f"The language model wrote no variant that can be tested, in {self.calls} requests. "
-                f"{problems[0] if problems else ''}"
-            )
-        return Written(variants, problems)
 
 
 def _free_name(name: str, variants: Sequence[VariantText]) -> str:
@@ -356,14 +325,6 @@ Answer with one JSON object: variants, a list of exactly {wanted} in the order o
 - rationale: one or two sentences: what was changed and why it should work better."""
 
 
-class RejectedDraft(NamedTuple):
-    """An earlier text of a strategy in which only the words of logged conversations must change."""
-
-    strategy: str
-    content: str
-    words: Sequence[str]
-
-
 @dataclass(frozen=True, slots=True)
 class VariantsRequest:
     """A request for variants of a prompt.
@@ -382,8 +343,6 @@ class VariantsRequest:
         Names of existing variants.
     problems
         Why earlier texts were not accepted.
-    drafts
-        Earlier texts that were rejected only for words of logged conversations.
     seed
         Differs between the requests of a run.
     """
@@ -395,7 +354,6 @@ class VariantsRequest:
     general: Mapping[str, Any]
     accepted: Sequence[str]
     problems: Sequence[str]
-    drafts: Sequence[RejectedDraft]
     seed: int
 
 
@@ -439,16 +397,10 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], s
         records.append(
             {"kind": "rejected", "reasons": [storable_text(text, 1_500) for text in request.problems]}
         )
-    records += [{"kind": "draft", **draft._asdict()} for draft in request.drafts]
     lines = [f"{number}. {one.name}: {one.task}" for number, one in enumerate(strategies, start=1)]
     ask = f"Write {len(strategies)} variants, one for each strategy:\n" + "\n".join(lines)
     if request.problems:
         ask += "\n\nEarlier versions were rejected for the reasons in the data. Avoid them this time."
-    if request.drafts:
-        ask += (
-            " Where the data have a draft for a strategy, keep it as it is, put its words from logged conversations "
-            "otherwise, and leave out the names, numbers, addresses and codes among them."
-        )
     return data_messages(
         _RULES,
         records,
@@ -461,14 +413,8 @@ def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], s
 
 def prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
     """Return the records of a prompt: its text, and the parts that must be kept."""
-    kept = find_constraints(prompt.content)
-    lists = {
-        "placeholders": sorted(placeholders(prompt.content)),
-        "addresses": kept.literals,
-        "numbers": kept.quantities,
-        "quoted": kept.quoted,
-        "rules": kept.rules,
-    }
+    kept = asdict(find_constraints(prompt.content))
+    lists = {"placeholders": sorted(placeholders(prompt.content)), **kept}
     shown = {name: list(found)[:KEPT_SHOWN] for name, found in lists.items() if found}
     records: list[dict[str, Any]] = [{"kind": "prompt", "content": prompt.content}]
     return [*records, {"kind": "keep", **shown}] if shown else records
