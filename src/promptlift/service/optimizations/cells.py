@@ -49,8 +49,8 @@ class RunCells:
         self._weights = dict(drawn)
         self._pool_used = 0
         self._cells: dict[int, SimulatedCell] = {}
-        # The number of the next pass, with its scenarios.
-        self._ahead: tuple[int, Future[_Scenarios]] | None = None
+        # Scenarios of the next pass, by its number.
+        self._ahead: dict[int, Future[_Scenarios]] = {}
         self._read: frozenset[str] = frozenset(row.search["read"] if row.search else ())
         with run.database.read() as connection:
             for kept in runs.cells(connection, row.id):
@@ -68,22 +68,20 @@ class RunCells:
 
     def look_ahead(self, step: Pass) -> None:
         """Start choosing the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
-        if self._ahead is None:
-            number = step.number + 1
+        number = step.number + 1
+        if number not in self._ahead:
             draws = list(dict.fromkeys(cell.persona for cell in step.cells))
             work = self._run.pool.submit(lambda: self._scenarios(step, self._drawn(number, draws)))
-            self._ahead = number, work
+            self._ahead[number] = work
 
     def _fill(self, step: Pass) -> None:
         numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
         drawn = dict(zip(numbers, self._drawn(step.number, numbers), strict=True))
-        scenarios = None
-        if self._ahead is not None:
-            (number, work), self._ahead = self._ahead, None
-            # The run itself retries a failure once, and reports why it cannot continue.
-            if work.exception() is None and number == step.number:
-                scenarios = work.result()
-        if scenarios is None:
+        ahead = self._ahead.pop(step.number, None)
+        # The run itself retries a failure once, and reports why it cannot continue.
+        if ahead is not None and ahead.exception() is None:
+            scenarios = ahead.result()
+        else:
             scenarios = self._scenarios(step, list(drawn.values()))
         chosen = [
             (
