@@ -301,8 +301,8 @@ class Rehearsal:
         quotes: dict[str, list[dict[str, str]]] = {}
         for one in request.conversations:
             answers = [text for role, text in one.turns if role == "assistant"]
-            if answers and not one.completed:
-                issue = next(iter(one.issues), "The matter was left open")
+            if answers and not one.of.completed:
+                issue = next(iter(one.of.issues), "The matter was left open")
                 quote = one_line(answers[-1].removeprefix(MARK), 120).removesuffix("…")
                 quotes.setdefault(issue, []).append({"conversation": one.id, "quote": quote})
         issues = sorted(quotes, key=lambda issue: -len(quotes[issue]))[:_EDITS]

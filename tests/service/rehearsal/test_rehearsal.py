@@ -13,6 +13,7 @@ from promptlift.service.optimizations.checks import problems_of
 from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants import STRATEGIES, write_variants
 from promptlift.service.rehearsal import RULES, Rehearsal, Script
+from promptlift.service.search.choice import Seen
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
@@ -98,13 +99,17 @@ def edits_of(conversations, *, content=SHOP.content, number=1):
 
 
 def test_edits_answer_the_most_frequent_issues_and_quote_them():
+    ended = [
+        (False, ["Late"], [("user", "Hello?"), ("assistant", "(Rehearsal) Ask the post office.")]),
+        (False, ["Late"], [("user", "Hi."), ("assistant", "Who knows?")]),
+        (False, [], [("user", "Hi."), ("assistant", "No.")]),
+        (False, ["Silence"], [("user", "Hello?")]),
+        (True, ["Rude"], [("assistant", "Done.")]),
+    ]
     shown = [
-        ShownConversation("a", False, ["Late"], [("user", "Hello?"), ("assistant", "(Rehearsal) Ask the post office.")]),
-        ShownConversation("b", False, ["Late"], [("user", "Hi."), ("assistant", "Who knows?")]),
-        ShownConversation("c", False, [], [("user", "Hi."), ("assistant", "No.")]),
-        ShownConversation("d", False, ["Silence"], [("user", "Hello?")]),
-        ShownConversation("e", True, ["Rude"], [("assistant", "Done.")]),
-    ]  # fmt: skip
+        ShownConversation(name, Seen(f"conv_{name}", completed, tuple(issues)), turns)
+        for name, (completed, issues, turns) in zip("abcde", ended, strict=True)
+    ]
     late, other = edits_of(shown)
     assert [(one.conversation, one.quote) for one in late.evidence] == [
         ("a", "Ask the post office."),

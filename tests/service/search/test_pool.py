@@ -175,16 +175,15 @@ def test_an_edit_whose_issue_recurs_is_dropped_in_the_next_generation_and_one_th
     assert search.step().given[0].edits == ("e1",)
 
 
-def test_of_two_edits_that_say_the_same_of_one_issue_one_is_kept():
-    texts = ("Look the label up before you answer.", "Always look the label up before you answer.")
-    edits = [edit(1, "label", texts[0]), edit(2, "label", texts[1])]
-    search = searched(edits, [("e1",), ("e1", "e2")], recurring(label=["e1", "e2"]))
-    search.edits["e3"] = edit(3, "refund")
-    search.members.append(Member(3, 1, 0, None, ("e3",), state="pool", spent=1))
-    assert "e2" not in search.step().given[0].edits
-    # The same words against something else are no repeat.
-    search.edits["e2"] = edit(2, "refund", texts[1])
-    assert "e2" in search.step().given[0].edits
+def test_of_two_edits_against_one_issue_the_second_must_prevent_more_than_the_first():
+    edits = [edit(1, "label"), edit(2, "label", LONG), edit(3, "refund")]
+    search = searched(edits, [("e1",), ("e1", "e2"), ("e3",)], recurring(label=["e1", "e2"], refund=["e3"]))
+    assert search.step().given[0].edits == ("e1", "e3")
+    # Another cause of the same issue is no repeat: each prevents a half.
+    search = searched(
+        edits[:2], [("e1",), ("e2",)], lambda names: {"label": 0.1 if names else 0.2}, cells=400
+    )
+    assert search.step().given[0].edits == ("e1", "e2")
 
 
 def test_a_longer_edit_must_gain_more():
@@ -210,7 +209,7 @@ def test_an_edit_against_what_hardly_occurs_any_more_would_not_earn_its_words():
         ("", "Tell people what you know.", True),
     ):
         new_edit = edit(2, issue, text)
-        assert (search.expected(new_edit, [search.edits["e1"]]) > 0) == earns, issue
+        assert search.may_earn(new_edit, [search.edits["e1"]]) == earns, issue
 
 
 def test_what_is_confirmed_is_put_together_at_the_end_from_edits_that_earn_their_words():
@@ -234,7 +233,7 @@ def test_records_and_worth_by_hand():
     assert with_and_without(outcomes, edits_of, "e1") == (1, 1, 1)
     mean, sd = worth(outcomes, edits_of, {"e1": edit(1)}, Issues((0, {}), {})).of(["e1"])
     # Three pairs without a difference leave a little less than the prior mean.
-    assert 0.0082 < mean < 0.0084
+    assert 0.0076 < mean < 0.00777
     assert 0 < sd < 0.031
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, Field
@@ -52,8 +51,7 @@ class WrittenEdits:
     Attributes
     ----------
     refused
-        Edits that may not be tested, each with its reason, and the index of the child that they were written
-        for.
+        Edits that may not be tested, each with its reason.
     shown
         How often each issue has been shown so far.
     problem
@@ -75,17 +73,6 @@ class WrittenEdits:
         if reasons:
             return storable_line(f"No edit of the model could be tested. {reasons}", REASON_CHARS)
         return "The model wrote no edits."
-
-
-@dataclass(slots=True)
-class _Shown:
-    """The conversations in one request, by their names in it."""
-
-    conversations: list[ShownConversation]
-    seen: dict[str, Seen]
-    texts: dict[str, str]
-    strangers: list[str]
-    titles: Collection[str] = ()
 
 
 class Reflection:
@@ -144,11 +131,13 @@ class Reflection:
                 )
                 break
         new = [one for one in edits if one.id not in search.edits]
+        # So the effects of edits of one request can be told apart, above all of those against the same issue.
+        order = sorted(new, key=lambda one: one.issue)
         for place in range(step.children):
-            # So the effects of edits of one request can be told apart.
+            left_out = [] if step.children == 1 else order[place :: step.children]
             joined = before
-            for number, one in enumerate(new):
-                if step.children == 1 or number % step.children != place:
+            for one in new:
+                if one not in left_out:
                     joined = list(join(original, joined, one).edits)
             if joined != before:
                 ids = tuple(sorted((one.id for one in joined), key=lambda name: int(name[1:])))
@@ -168,14 +157,14 @@ class Reflection:
         number = max((int(name[1:]) for name in given), default=0)
         seed = f"{self._row.seed} reflection {search.generation} {sum(written.shown.values())}"
         chosen = choose(seen, edits=edits, edits_of=search.edits_of, shown=written.shown, seed=seed)
-        shown = self._shown(chosen)
-        shown.titles = dict.fromkeys(title for one in seen for title in one.wrong)
-        if not any(one.failed for one in shown.seen.values()):
+        shown = {one.id: one for one in self._shown(chosen)}
+        if not any(one.of.failed for one in shown.values()):
             return edits
+        titles = dict.fromkeys(title for one in seen for title in one.wrong)
         written.shown.update(one.key for one in chosen if one.failed)
         request = EditsRequest(
             prompt=replace(self._run.prompt, content=assemble(self._run.prompt.content, edits)),
-            conversations=shown.conversations,
+            conversations=list(shown.values()),
             edits=[(one.symptom, one.text) for one in edits],
             intent=self._run.terms.intent,
             general=self._run.general,
@@ -185,25 +174,30 @@ class Reflection:
         drafts, mark = self._run.tasks.write_edits(request)
         for draft in drafts:
             number += 1
-            new = self._edit(f"e{number}", draft, shown, said)
+            new = self._edit(f"e{number}", draft, shown, titles, said)
             joined = join(self._run.prompt.content, edits, new)
             problem = joined.problem or self._problem(new, joined.edits, shown, said, mark=mark)
-            if problem is None and search.expected(new, edits) <= 0:
+            if problem is None and not search.may_earn(new, edits):
                 problem = "What it is against hardly occurs any more: it would not earn its words."
             if problem is None:
                 edits = list(joined.edits)
                 written.edits |= {one.id: one for one in edits}
             else:
-                reason = storable_line(problem, REASON_CHARS)
-                refused = {**new.to_json(), "reason": reason, "child": len(written.children)}
-                written.refused.append(refused)
+                written.refused.append({**new.to_json(), "reason": storable_line(problem, REASON_CHARS)})
         return edits
 
-    def _edit(self, name: str, draft: EditDraft, shown: _Shown, said: Sequence[LoggedWords]) -> CandidateEdit:
-        named = [(one.conversation, one.quote) for one in draft.evidence]
-        evidence = existing_evidence(named, shown.texts)
-        issues = [title for one, _ in evidence for title in shown.seen[one].wrong[:1]]
-        if (own := nearest(f"{draft.symptom} {draft.text}", shown.titles)) is not None:
+    def _edit(
+        self,
+        name: str,
+        draft: EditDraft,
+        shown: Mapping[str, ShownConversation],
+        titles: Collection[str],
+        said: Sequence[LoggedWords],
+    ) -> CandidateEdit:
+        texts = {one.id: "\n".join(text for _, text in one.turns) for one in shown.values()}
+        evidence = existing_evidence([(one.conversation, one.quote) for one in draft.evidence], texts)
+        issues = [title for one, _ in evidence for title in shown[one].of.wrong[:1]]
+        if (own := nearest(f"{draft.symptom} {draft.text}", titles)) is not None:
             issues.insert(0, own)
 
         def line(text: str) -> str:
@@ -218,7 +212,7 @@ class Reflection:
             text=storable_text(draft.text),
             symptom=line(draft.symptom),
             cause=line(draft.cause),
-            evidence=tuple((shown.seen[one].id, quote) for one, quote in evidence),
+            evidence=tuple((shown[one].of.id, quote) for one, quote in evidence),
             issues=tuple(dict.fromkeys(issues)),
         )
 
@@ -226,7 +220,7 @@ class Reflection:
         self,
         new: CandidateEdit,
         joined: Sequence[CandidateEdit],
-        shown: _Shown,
+        shown: Mapping[str, ShownConversation],
         said: Sequence[LoggedWords],
         *,
         mark: str | None,
@@ -236,32 +230,22 @@ class Reflection:
         text = assemble(original, joined)
         # If it improves on an earlier edit, it is combined with it.
         new = next((one for one in joined if one.id == new.id), new)
-        return next(
-            chain(
-                self._untold(new, shown),
-                # Including words on both sides of the seam; an assistant may have quoted the prompt's own
-                # sentences.
-                (found for words in said for found in words.problems(new.text)),
-                self._run.said.problems(text),
-                (f"It brings in an address: {one}." for one in new_addresses(new.text, original)),
-                (
-                    "It brings in data or topics that the organization excludes."
-                    for _ in self._exclusions.new_in(new.text, "\n".join(self._run.own_words))
-                ),
-                problems_of(text, original=original, others=(), mark=mark) if text != original else (),
-            ),
-            None,
-        )
-
-    @staticmethod
-    def _untold(new: CandidateEdit, shown: _Shown) -> Iterator[str]:
-        """Return why an edit is not a lesson from conversations."""
         if not new.evidence:
-            yield "Its quotation is not in the conversation."
+            return "Its quotation is not in the conversation."
         if len(new.text) > EDIT_CHARS:
-            yield f"It is too long for one edit: at most {EDIT_CHARS} characters."
-        if says_what_was_said(new.text, shown.strangers):
-            yield "It repeats what somebody said in a conversation."
+            return f"It is too long for one edit: at most {EDIT_CHARS} characters."
+        turns = (turn for one in shown.values() for turn in one.turns)
+        if says_what_was_said(new.text, (words for role, words in turns if role != "assistant")):
+            return "It repeats what somebody said in a conversation."
+        # Including words on both sides of the seam; an assistant may have quoted the prompt's own sentences.
+        problems = [problem for words in said for problem in words.problems(new.text)]
+        problems += self._run.said.problems(text)
+        problems += [f"It brings in an address: {one}." for one in new_addresses(new.text, original)]
+        if self._exclusions.new_in(new.text, "\n".join(self._run.own_words)):
+            problems.append("It brings in data or topics that the organization excludes.")
+        if text != original:
+            problems += problems_of(text, original=original, others=(), mark=mark)
+        return problems[0] if problems else None
 
     # Conversations to show
 
@@ -306,13 +290,11 @@ class Reflection:
             goal.of_completion if reached is None else 1.0 - reached,
         )
 
-    def _shown(self, chosen: Sequence[Seen]) -> _Shown:
-        shown = _Shown([], {}, {}, [])
+    def _shown(self, chosen: Sequence[Seen]) -> Iterator[ShownConversation]:
         share = CHARS_MOST // max(len(chosen), 1)
         for number, one in enumerate(chosen, start=1):
-            content = self._content(one)
             try:
-                messages = parse_content(content).messages
+                messages = parse_content(self._content(one)).messages
             except TranscriptError:
                 continue
             said = [
@@ -320,17 +302,8 @@ class Reflection:
                 for message in messages
                 if message.role != "system" and message.content
             ]
-            if not said:
-                continue
-            name = f"c{number}"
-            turns, cut = bounded_turns(said, chars=share)
-            shown.conversations.append(
-                ShownConversation(name, one.completed, one.issues, turns, cut, one.unmet)
-            )
-            shown.seen[name] = one
-            shown.texts[name] = "\n".join(text for _, text in turns)
-            shown.strangers += [text for role, text in turns if role != "assistant"]
-        return shown
+            if said:
+                yield ShownConversation(f"c{number}", one, *bounded_turns(said, chars=share))
 
     def _content(self, one: Seen) -> str:
         with self._run.database.read() as connection:
@@ -384,24 +357,18 @@ class ShownConversation:
     ----------
     id
         Its name in the request and the answer.
-    completed
-        Whether it completed its task.
-    issues
-        Titles of the problems, as named by the judge.
+    of
+        The conversation, and how it ended.
     turns
         Role and text of each turn.
     cut
         Characters left out for lack of space.
-    unmet
-        Targets that it did not meet, in the owner's words.
     """
 
     id: str
-    completed: bool
-    issues: Sequence[str]
+    of: Seen
     turns: Sequence[tuple[str, str]]
     cut: int = 0
-    unmet: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,9 +440,9 @@ def edits_messages(request: EditsRequest) -> tuple[list[dict[str, str]], str]:
         reasons = [storable_text(text, TEXT_CHARS) for text in request.problems[:PROBLEMS_SHOWN]]
         records.append({"kind": "rejected", "reasons": reasons})
     records += [_conversation(one) for one in request.conversations]
-    failed = sum(not one.completed for one in request.conversations)
+    failed = sum(not one.of.completed for one in request.conversations)
     ask = f"Write edits against what goes wrong in the {failed} failed conversations."
-    if missed := sum(bool(one.unmet) for one in request.conversations):
+    if missed := sum(bool(one.of.unmet) for one in request.conversations):
         ask += (
             f" Its owner wants more than that tasks are completed: in {missed} conversations a target was missed, and they say "
             "which (missed). That goes wrong too: write edits against it in the same way."
@@ -496,12 +463,11 @@ def _conversation(shown: ShownConversation) -> dict[str, Any]:
     record: dict[str, Any] = {
         "kind": "conversation",
         "id": shown.id,
-        "outcome": "succeeded" if shown.completed else "failed",
+        "outcome": "succeeded" if shown.of.completed else "failed",
     }
-    if shown.issues:
-        record["issues"] = [storable_line(title, TEXT_CHARS) for title in shown.issues]
-    if shown.unmet:
-        record["missed"] = [storable_line(target, TEXT_CHARS) for target in shown.unmet]
+    for name, found in (("issues", shown.of.issues), ("missed", shown.of.unmet)):
+        if found:
+            record[name] = [storable_line(text, TEXT_CHARS) for text in found]
     record["turns"] = [{"role": role, "content": storable_text(text)} for role, text in shown.turns]
     if shown.cut:
         record["leftOut"] = f"{shown.cut} characters"

@@ -119,10 +119,8 @@ class Searching:
         self._search.wrote(written.children, written.edits)
         new = self._search.members[first:]
         self._shown = dict(written.shown)
-        self._refused += [
-            {**one, "candidate": min(first + one["child"], len(self._search.members) - 1)}
-            for one in written.refused
-        ]
+        last = len(self._search.members) - 1
+        self._refused += [{**one, "candidate": last} for one in written.refused]
         texts = []
         for place, one in enumerate(new, start=1):
             edits = [self._search.edits[name] for name in one.edits]
@@ -242,7 +240,6 @@ class Searching:
 # Quantile of the normal distribution for an interval of 90 %.
 Z90: Final = 1.645
 PRUNED: Final = "It does not earn its words according to all conversations of the search."
-_EFFECT: Final = ("effect", "effect_low", "effect_high")
 
 
 def plan_of(terms: Terms, state: Mapping[str, Any], held: Mapping[str, int]) -> SearchPlan:
@@ -272,29 +269,38 @@ def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dic
     search = Search.from_json(state["search"])
     # In points of completion, even if a goal guides the search.
     known = search.worth(search.outcomes)
-    refused: dict[int, list[Edit]] = {}
-    for one in state["refused"]:
-        shown = _edit(one, state="refused", reason=one["reason"])
-        refused.setdefault(one["candidate"], []).append(shown)
     kept = {}
     for name, edit in search.edits.items():
         record = with_and_without(search.outcomes, search.edits_of, name)
-        mean, sd = known.of([name])
-        worth = dict(zip(_EFFECT, (mean, mean - Z90 * sd, mean + Z90 * sd), strict=True)) if record.n else {}
-        points = {field: 100.0 * value for field, value in worth.items()}
-        kept[name] = _edit(edit.to_json(), **record._asdict(), **points, state="kept", reason=None)
+        effect = _points("effect", known.of([name])) if record.n else {}
+        kept[name] = _edit(edit.to_json(), **record._asdict(), **effect, state="kept", reason=None)
     found = {}
     for member in search.members[: len(ids)]:
         without = _pruned(search, member)
         pruned = [kept[name].model_copy(update={"state": "pruned", "reason": PRUNED}) for name in without]
+        refused = [
+            _edit(one, state="refused", reason=one["reason"])
+            for one in state["refused"]
+            if one["candidate"] == member.number
+        ]
         found[member.number] = {
             "generation": member.generation,
             "parent_variant_id": None if member.parent is None else ids[member.parent],
             "other_parent_variant_id": None if member.other_parent is None else ids[member.other_parent],
-            "edits": [*(kept[name] for name in member.edits), *pruned, *refused.get(member.number, ())],
+            "edits": [*(kept[name] for name in member.edits), *pruned, *refused],
             "search": _candidate(search, known, member) if member.number else None,
         }
     return found
+
+
+def _points(name: str, worth: tuple[float, float]) -> dict[str, float]:
+    """Return the fields of a worth in points, with the ends of its interval."""
+    mean, sd = worth
+    return {
+        name: 100.0 * mean,
+        f"{name}_low": 100.0 * (mean - Z90 * sd),
+        f"{name}_high": 100.0 * (mean + Z90 * sd),
+    }
 
 
 def _pruned(search: Search, member: Member) -> list[str]:
@@ -313,14 +319,11 @@ def _edit(found: Mapping[str, Any], **more: Any) -> Edit:
 
 def _candidate(search: Search, known: Worth, member: Member) -> CandidateSearch:
     record = record_of(search.outcomes, member.number, member.base)
-    mean, sd = known.of(member.edits)
     tested = bool(record.n) or member.reason == ASSEMBLED
     return CandidateSearch(
         pairs=record.n,
         **record._asdict(),
-        points=100.0 * mean if tested else None,
-        points_low=100.0 * (mean - Z90 * sd) if tested else None,
-        points_high=100.0 * (mean + Z90 * sd) if tested else None,
+        **(_points("points", known.of(member.edits)) if tested else {}),
         conversations_spent=member.spent,
         state=member.state,
         reason=member.reason,

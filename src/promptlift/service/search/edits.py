@@ -143,16 +143,6 @@ def _words(text: str) -> str:
     return f" {' '.join(text.casefold().split())} "
 
 
-# Share of common words from which two edits against the same issue are the same.
-ALIKE: Final = 0.6
-
-
-def alike(one: CandidateEdit, other: CandidateEdit) -> bool:
-    """Return whether two edits are against the same issue and have most words in common."""
-    mine, its = (set(_WORD.findall(edit.text.casefold())) for edit in (one, other))
-    return one.issue == other.issue and len(mine & its) >= ALIKE * len(mine | its)
-
-
 # Share of the words of an issue, by their rarity, that an edit against it has.
 NEAR: Final = 0.6
 

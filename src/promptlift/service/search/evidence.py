@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,18 +22,21 @@ Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | float | None]]"
 
 # Spread of one conversation within its cell.
 NOISE_SD: Final = 0.40
-# How often an edit against an issue is expected to prevent it, before it is tested, and how often a conversation
-# completes if its main issue is gone.
-PREVENTS: Final = 0.6
+# How much of its issue an edit may prevent, and how likely each is before it is tested; and what all of them leave.
+PREVENTS: Final = ((0.0, 0.25), (0.5, 0.35), (1.0, 0.4))
+LEFT: Final = 0.05
+# How often a conversation completes if its main issue is gone.
 COMPLETES: Final = 0.7
-# Prior spread of the worth of an edit: as a share of what its issue costs, and at least.
-ISSUE_SD: Final = 0.5
+# Prior spread of what an edit does besides.
 EDIT_SD: Final = 0.03
 # An issue may be more frequent than its title: judges word it differently, and its worth is more than what it counts.
 SHARE_LEAST: Final = 0.02
-TITLE_SD: Final = 0.02
+# What is known of an issue's frequency before it is counted, as occurrences and conversations: about ``SHARE_LEAST``.
+UNCOUNTED: Final = (0.5, 25)
+# Edits against one issue from which the newest are considered.
+AGAINST_MOST: Final = 6
 # Each word must gain this much: readers, bills and other instructions pay for it.
-PRICE: Final = 0.0004
+PRICE: Final = 0.0006
 # Scores are sums of weights, so a zero difference may come out slightly positive.
 NOTHING: Final = 1e-9
 
@@ -95,6 +99,37 @@ def _record(pairs: Sequence[tuple[bool | float | None, bool | float | None]]) ->
 
 
 @dataclass(frozen=True)
+class Against:
+    """The edits against one issue, which may deal with different causes of it. It can be prevented only once.
+
+    Attributes
+    ----------
+    edits
+        Their ids.
+    shares
+        How much of the issue each may prevent, one possibility per row.
+    chances
+        The probability of each possibility.
+    costs
+        What the issue costs in each possibility, as a fraction of conversations.
+    """
+
+    edits: tuple[str, ...]
+    shares: NDArray[np.float64]
+    chances: NDArray[np.float64]
+    costs: NDArray[np.float64]
+
+    def left(self, edits: Collection[str]) -> float:
+        """Return what the issue is expected to cost beside some edits."""
+        left = _left(self.shares, [one in edits for one in self.edits])
+        return float(self.chances @ (self.costs * left))
+
+    def prevented(self, edits: Collection[str]) -> float:
+        """Return what some edits together are expected to gain against the issue."""
+        return self.left(()) - self.left(edits)
+
+
+@dataclass(frozen=True)
 class Worth:
     """The worth of each edit according to all conversations of a search, as a fraction of conversations.
 
@@ -102,32 +137,29 @@ class Worth:
     ----------
     places
         Index of an edit in the means and covariances.
-    shares
-        How often each issue occurs if no edit is against it.
+    mean, covariance
+        What each edit gains besides what it is expected to prevent.
+    against
+        The edits against each issue, by edit.
     """
 
     places: dict[str, int]
     mean: NDArray[np.float64]
     covariance: NDArray[np.float64]
-    shares: dict[str, float]
+    against: dict[str, Against]
 
     def of(self, edits: Collection[str]) -> tuple[float, float]:
         """Return the joint worth of edits, and its standard deviation."""
         at = [self.places[one] for one in edits]
         variance = float(self.covariance[np.ix_(at, at)].sum())
-        return float(self.mean[at].sum()), math.sqrt(max(variance, 0.0))
+        mean = float(self.mean[at].sum()) + _prevented(self.against, edits)
+        return mean, math.sqrt(max(variance, 0.0))
 
-    def expected(self, new: CandidateEdit, edits: Collection[CandidateEdit], issues: Issues) -> float:
-        """Return what a new edit is expected to gain beside others, after the price of its words."""
-        share = self.shares.get(new.issue)
-        if share is None:
-            share = issues.share(new.issue, list(issues.held), logged=True)[0]
-        left = share = max(share, SHARE_LEAST)
-        for one in edits:
-            if one.issue == new.issue:
-                known = one.id in self.places
-                left -= self.of([one.id])[0] / COMPLETES if known else PREVENTS * share
-        return PREVENTS * COMPLETES * left - cost_of(new)
+    def adds(self, edit: CandidateEdit, beside: Collection[str]) -> float:
+        """Return what an edit is expected to gain beside others, after the price of its words."""
+        issue = self.against[edit.id]
+        more = issue.left(beside) - issue.left({edit.id, *beside})
+        return float(self.mean[self.places[edit.id]]) + more - cost_of(edit)
 
 
 def cost_of(edit: CandidateEdit) -> float:
@@ -150,18 +182,34 @@ class Issues:
         self, logged: tuple[int, Mapping[str, int]], wrong: Mapping[int, Mapping[int, Sequence[str]]]
     ) -> None:
         self._logged = logged
-        self.held: Counter[int] = Counter(one for found in wrong.values() for one in found)
-        self.seen: dict[int, Counter[str]] = {one: Counter() for one in self.held}
+        self._held: Counter[int] = Counter(one for found in wrong.values() for one in found)
+        self._seen: dict[int, Counter[str]] = {one: Counter() for one in self._held}
         for found in wrong.values():
             for one, titles in found.items():
-                self.seen[one].update(set(titles))
+                self._seen[one].update(set(titles))
 
-    def share(self, issue: str, candidates: Collection[int], *, logged: bool) -> tuple[float, float]:
-        """Return the share of conversations with an issue among some candidates, and its variance."""
-        count, known = self._logged if logged else (0, {})
-        n = count + sum(self.held[one] for one in candidates)
-        seen = known.get(issue, 0) + sum(self.seen[one][issue] for one in candidates)
-        return seen / max(n, 1), (seen + 0.5) / max(n, 1) ** 2
+    def against(self, issue: str, edits: Sequence[str], edits_of: Mapping[int, Collection[str]]) -> Against:
+        """Return which edits against an issue prevent it, by how often it occurred with and without them.
+
+        The issue occurs as often as in the logs (Poisson, with a Gamma prior), and less often where edits prevent
+        a part of it.
+        """
+        possible = np.array(list(product(PREVENTS, repeat=len(edits))))
+        shares = possible[:, :, 0]
+        log_chances = np.log(possible[:, :, 1]).sum(axis=1)
+        count, known = self._logged
+        occurred = UNCOUNTED[0] + known.get(issue, 0)
+        exposed = np.full(len(possible), UNCOUNTED[1] + count, dtype=np.float64)
+        for one, held in self._held.items():
+            has = [edit in edits_of[one] for edit in edits]
+            left = _left(shares, has)
+            log_chances += self._seen[one][issue] * np.log(left)
+            occurred += self._seen[one][issue]
+            exposed += held * left
+        log_chances -= occurred * np.log(exposed)
+        chances = np.exp(log_chances - log_chances.max())
+        costs = COMPLETES * np.maximum(occurred / exposed, SHARE_LEAST)
+        return Against(tuple(edits), shares, chances / chances.sum(), costs)
 
 
 def worth(
@@ -170,43 +218,42 @@ def worth(
     edits: Mapping[str, CandidateEdit],
     issues: Issues,
 ) -> Worth:
-    """Estimate the worth of each edit: within a cell, candidates differ by their edits and by chance.
+    """Estimate the worth of each edit: what it prevents of its issue, and what else it gains.
 
-    A linear model with an effect per cell and a normal prior on each edit, which is expected to prevent a part of its
-    issue. How much rarer the issue became where the edit was in place counts as well.
+    The first follows from how often the issue occurred with and without it. The second is a linear model with an effect
+    per cell, since candidates differ within a cell by their edits and by chance.
     """
-    named = sorted({edit for edits in edits_of.values() for edit in edits}, key=lambda name: int(name[1:]))
-    places = {name: at for at, name in enumerate(named)}
-    precision = np.zeros((len(named), len(named)))
-    pull = np.zeros(len(named))
-    shares: dict[str, float] = {}
-    for issue in dict.fromkeys(edits[name].issue for name in named):
-        against = [places[name] for name in named if edits[name].issue == issue]
-        having = {
-            one: [places[name] for name in edits_of[one] if edits[name].issue == issue] for one in issues.held
-        }
-        share, variance = issues.share(issue, [one for one, at in having.items() if not at], logged=True)
-        shares[issue] = share
-        likely = max(share, SHARE_LEAST)
-        spread = (ISSUE_SD * COMPLETES * likely) ** 2 + EDIT_SD**2
-        precision[against, against] += 1.0 / spread
-        pull[against] += PREVENTS * COMPLETES * likely / spread
-        for one, at in having.items():
-            if at and issue:
-                left, sampling = issues.share(issue, [one], logged=False)
-                spread = COMPLETES**2 * (variance + sampling) + TITLE_SD**2
-                precision[np.ix_(at, at)] += 1.0 / spread
-                pull[at] += COMPLETES * (share - left) / spread
-    for found in outcomes.values():
-        there = [(one, completed) for one, completed in found.items() if completed is not None]
+    places = {name: at for at, name in enumerate(edits)}
+    by_issue: dict[str, list[str]] = {}
+    for name, edit in edits.items():
+        by_issue.setdefault(edit.issue or name, []).append(name)
+    against: dict[str, Against] = {}
+    for issue, names in by_issue.items():
+        found = issues.against(issue, names[-AGAINST_MOST:], edits_of)
+        against.update(dict.fromkeys(names, found))
+    precision = np.eye(len(edits)) / EDIT_SD**2
+    pull = np.zeros(len(edits))
+    expected = {one: _prevented(against, names) for one, names in edits_of.items()}
+    for cell in outcomes.values():
+        there = [(one, completed) for one, completed in cell.items() if completed is not None]
         if len(there) < 2:
             continue
-        held = np.zeros((len(there), len(named)))
+        held = np.zeros((len(there), len(edits)))
         for row, (one, _) in enumerate(there):
-            held[row, [places[edit] for edit in edits_of[one]]] = 1.0
-        ended = np.array([float(completed) for _, completed in there])
+            held[row, [places[name] for name in edits_of[one]]] = 1.0
+        ended = np.array([float(completed) - expected[one] for one, completed in there])
         held -= held.mean(axis=0)
         precision += held.T @ held / NOISE_SD**2
         pull += held.T @ (ended - ended.mean()) / NOISE_SD**2
     covariance = np.linalg.inv(precision).astype(np.float64)
-    return Worth(places, covariance @ pull, covariance, shares)
+    return Worth(places, covariance @ pull, covariance, against)
+
+
+def _left(shares: NDArray[np.float64], there: list[bool]) -> NDArray[np.float64]:
+    """Return what edits leave of an issue in each possibility."""
+    return np.maximum(1.0 - shares[:, there].sum(axis=1), LEFT) if any(there) else np.ones(len(shares))
+
+
+def _prevented(against: Mapping[str, Against], edits: Collection[str]) -> float:
+    groups = {id(against[one]): against[one] for one in edits}
+    return sum(one.prevented(edits) for one in groups.values())

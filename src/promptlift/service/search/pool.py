@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from promptlift.service.search.edits import CandidateEdit, alike
+from promptlift.service.search.edits import CandidateEdit  # noqa: TC001 - pydantic reads it
 from promptlift.service.search.evidence import (
     Issues,
     Outcomes,
@@ -173,7 +173,7 @@ class Search:
         return (Child(best.number, edits, other.number if more else None),)
 
     def _earning(self, best: Member, slack: float) -> tuple[str, ...]:
-        """Return all edits that earn their words, those of the best candidate first where two say the same.
+        """Return all edits that earn their words beside the others, those of the best candidate first.
 
         So candidates that gain are united, one that lost is taken apart, and repeats are left out.
 
@@ -183,14 +183,21 @@ class Search:
             What the last edits together may be worth and are still left out.
         """
         known = self.worth()
-        gain = {name: known.of([name])[0] - cost_of(self.edits[name]) for name in known.places}
+        edits = self.edits
+
+        def gain(name: str) -> float:
+            return known.adds(edits[name], [one for one in kept if one != name])
+
         kept: list[str] = []
-        for name in sorted(gain, key=lambda name: (name not in best.edits, -gain[name])):
-            if gain[name] > 0 and not any(alike(self.edits[name], self.edits[one]) for one in kept):
-                kept.append(name)
-        for name in sorted(kept, key=gain.__getitem__):
-            if (slack := slack - gain[name]) >= 0:
-                kept.remove(name)
+        for name in sorted(edits, key=lambda name: (name not in best.edits, -gain(name))):
+            if gain(name) > 0:
+                kept += [name]
+        while kept:
+            least = min(kept, key=gain)
+            slack -= max(gain(least), 0.0)
+            if slack < 0:
+                break
+            kept.remove(least)
         return tuple(sorted(kept, key=lambda name: int(name[1:])))
 
     def _talk(self, testing: Sequence[Member]) -> Talk | None:
@@ -290,9 +297,11 @@ class Search:
         issues = Issues(self.logged, self.wrong) if outcomes is self.wanted else Issues((0, {}), {})
         return worth(outcomes, self.edits_of, self.edits, issues)
 
-    def expected(self, new: CandidateEdit, edits: Collection[CandidateEdit]) -> float:
-        """Return what a new edit is expected to be worth beside others."""
-        return self.worth().expected(new, edits, Issues(self.logged, self.wrong))
+    def may_earn(self, new: CandidateEdit, edits: Collection[CandidateEdit]) -> bool:
+        """Return whether a new edit would earn its words beside others if it prevented all that they leave of its issue."""
+        known = {**self.edits, **{one.id: one for one in (*edits, new)}}
+        found = worth(self.wanted, self.edits_of, known, Issues(self.logged, self.wrong))
+        return found.against[new.id].left([one.id for one in edits]) > cost_of(new)
 
     def best(self) -> Member:
         """Return the member of the pool with the best lower bound on the joint worth of its edits."""

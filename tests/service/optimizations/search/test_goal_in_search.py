@@ -57,7 +57,7 @@ class LearnsFromWhatWasMissed(AnsweringModel):
 
 
 def searched(caller, **goal):
-    """Log failures, optimize, and give the candidates that talked."""
+    """Log failures, optimize, and give the candidates."""
     prompt_id = caller.prompt()
     caller.log(
         prompt_id, [f"User: My parcel {at} is late.\nAssistant: I cannot say." for at in range(LOGGED)]
@@ -66,9 +66,7 @@ def searched(caller, **goal):
     found = caller.ended(caller.start(prompt_id, **body)["id"], seconds=120)
     assert found["status"] == "completed", found["failure"]
     assert found["results"]["winnerSelected"] is False
-    candidates = [one for one in caller.variants(found["id"])[1:] if one["search"]["pairs"]]
-    assert candidates
-    return candidates
+    return caller.variants(found["id"])[1:]
 
 
 def test_only_with_a_goal_targets_that_were_missed_are_learnt_from_and_who_meets_them_is_accepted(begin):
@@ -76,7 +74,8 @@ def test_only_with_a_goal_targets_that_were_missed_are_learnt_from_and_who_meets
     caller = begin(model)
     # A second generation, after conversations that were judged by the targets.
     caller.settings(**SMALL | {"personaCount": 4})
-    without = [one["search"] for one in searched(caller)]
+    without = [one["search"] for one in searched(caller) if one["search"]["pairs"]]
+    assert without
     assert model.missed == []
     assert {(one["won"], one["lost"]) for one in without} == {(0, 0)}
     assert "pool" not in {one["state"] for one in without}
@@ -86,9 +85,13 @@ def test_only_with_a_goal_targets_that_were_missed_are_learnt_from_and_who_meets
     candidates = searched(caller, goal=GOAL)
     assert model.missed
     assert all(one == [TARGET] for one in model.missed)
+    (accepted,) = [one for one in candidates if one["search"]["state"] == "pool"]
+    assert NEW_MANNER in accepted["content"]
+    assert "By the goal that is +75.0 points." in accepted["search"]["reason"]
+    # Without an old habit that the goal has nothing of.
     (finalist,) = [one for one in candidates if one.get("isFinalist")]
     assert NEW_MANNER in finalist["content"]
-    assert "By the goal that is +75.0 points." in finalist["search"]["reason"]
+    assert len(finalist["content"]) < len(accepted["content"])
     # Points of completion, as ever.
     assert abs(finalist["search"]["points"]) < 5
     assert finalist["goalPoints"] == pytest.approx(75, abs=1)
