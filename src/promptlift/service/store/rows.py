@@ -84,7 +84,7 @@ class Json(TypeDecorator[Any]):
 
 
 class Compressed(TypeDecorator[bytes]):
-    """Bytes that are written compressed, and read as they were."""
+    """Bytes that are read decompressed: they are written in bulk, by `conversations.add_contents`, which compresses them."""
 
     impl = LargeBinary
     cache_ok = True
