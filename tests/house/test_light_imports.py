@@ -57,7 +57,12 @@ def test_nothing_is_loaded_before_it_is_used(tmp_path):
     assert (count <= 14, heavy) == (True, {"pydantic"})
     count, heavy = loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')")
     assert (count <= 141, heavy) == (True, {"httpx", "pydantic"})
-    _, heavy = loaded_by("import promptlift.analysis, promptlift.plots, promptlift.report")
+    _, heavy = loaded_by(
+        "import promptlift.analysis, promptlift.plots, promptlift.report\n"
+        "from promptlift.stats import differences, intervals, planning\n"
+        "differences.score_interval(40, 100, 60, 100), intervals.mean_interval(0.1, 0.4, 2_000)\n"
+        "planning.findable_points_unpaired(100, 100, rate_control=0.5, alpha=0.05)"
+    )
     assert not heavy & {"matplotlib", "scipy", "httpx"}
     for _ in ("first start", "later one"):
         count, heavy = loaded_by(SERVE, str(tmp_path / "data"))

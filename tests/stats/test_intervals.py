@@ -53,10 +53,11 @@ def test_wilson_encloses_the_estimate_and_mirrors(counts, level):
     assert float(high) == pytest.approx(1 - float(mirrored_low), abs=1e-9)
 
 
-def test_mean_interval_is_the_one_of_statsmodels():
+@pytest.mark.parametrize("n", [23, 1_001])
+def test_mean_interval_is_the_one_of_statsmodels(n):
     level = 0.8
-    values = np.random.default_rng(1).normal(0.1, 0.4, 23)
-    low, high = mean_interval(values.mean(), values.std(ddof=1), 23, level=level)
+    values = np.random.default_rng(1).normal(0.1, 0.4, n)
+    low, high = mean_interval(values.mean(), values.std(ddof=1), n, level=level)
     expected = DescrStatsW(values).tconfint_mean(alpha=1 - level)
     assert (float(low), float(high)) == pytest.approx(expected, abs=1e-12)
 

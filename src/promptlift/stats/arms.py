@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
 from promptlift.stats.differences import FEWEST
 from promptlift.stats.effect import CLUSTER_RATIO
-from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.intervals import check_level, find_root, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.scores import paired_score_test
 
@@ -60,13 +61,10 @@ def paired_interval(
     >>> round(low, 4), round(high, 4)
     (-0.0713, 0.0713)
     """
-    from scipy.optimize import brentq  # noqa: PLC0415  (rates never need it)
-    from scipy.special import ndtri  # noqa: PLC0415
-
     level = check_level(level)
     if n <= 0:
         return None, None
-    z = float(ndtri(0.5 + level / 2.0))
+    z = NormalDist().inv_cdf(0.5 + level / 2.0)
     difference = (n10 - n01) / n
 
     def end(sign: float) -> float:
@@ -76,7 +74,7 @@ def paired_interval(
         limit = -sign * (1.0 - 1e-12)
         if beyond(limit) <= 0.0:
             return -sign
-        return float(brentq(beyond, min(limit, difference), max(limit, difference)))
+        return find_root(beyond, min(limit, difference), max(limit, difference))
 
     return end(1.0), end(-1.0)
 

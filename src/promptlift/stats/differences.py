@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from promptlift.stats.evidence import check_counts
-from promptlift.stats.intervals import check_level
+from promptlift.stats.intervals import check_level, find_root
 from promptlift.stats.pairs import PairAnalysis, analyse_pairs
 
 if TYPE_CHECKING:
@@ -175,8 +175,6 @@ def design_effect(inside: ArrayLike, outside: ArrayLike) -> float:
 
 def _end(counts: tuple[float, ...], z: float, side: float) -> float:
     """Return the lower (``side`` 1) or upper (-1) end: the point at which the score, which decreases with the difference, reaches ``z``."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (rates never need it)
-
     x1, n1, x0, n0 = counts
     if not (0 <= x1 <= n1 and 0 <= x0 <= n0):
         raise ValueError(f"successes must lie between 0 and n, not {x1:g} of {n1:g} and {x0:g} of {n0:g}.")
@@ -191,7 +189,7 @@ def _end(counts: tuple[float, ...], z: float, side: float) -> float:
     if side * measured > 0.0:
         # The end is on the side of 0 given by the test of 0, despite rounding of the root.
         outer, inner = (0.0, measured) if beyond(0.0) > 0.0 else (outer, 0.0)
-    return float(brentq(beyond, outer, inner)) if beyond(outer) > 0.0 else outer
+    return find_root(beyond, outer, inner) if beyond(outer) > 0.0 else outer
 
 
 def _score(counts: tuple[float, ...], difference: float) -> float:

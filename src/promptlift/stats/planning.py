@@ -92,12 +92,10 @@ def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: fl
     C. P. Farrington and G. Manning (1990), Test statistics and sample size formulae for comparative binomial trials with
     null hypothesis of non-zero risk difference or non-unity relative risk. Statistics in Medicine 9, 1447-1454.
     """
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415  (rates never need it)
-
     if min(n1, n0) < FEWEST:
         return None
     n = n1 + n0
-    z = -float(ndtri(alpha / 2.0))
+    z = -NormalDist().inv_cdf(alpha / 2.0)
 
     def found(points: float) -> float:
         difference = points / 100.0
@@ -106,7 +104,7 @@ def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: fl
         under_null = math.sqrt(mean * (1.0 - mean) * (1.0 / n1 + 1.0 / n0) * n / (n - 1.0))
         spread = math.sqrt(p1 * (1.0 - p1) / n1 + p0 * (1.0 - p0) / n0)
         distance = difference - z * under_null
-        return float(ndtr(distance / spread)) if spread else float(distance > 0.0)
+        return NormalDist().cdf(distance / spread) if spread else float(distance > 0.0)
 
     return smallest(found, 100.0 * (1.0 - rate_control), _POWER)
 
@@ -126,11 +124,9 @@ def findable_mean(standard_error: float, *, alpha: float) -> float | None:
     float or None
         In the unit of the standard error; ``None`` if that is not above 0.
     """
-    from scipy.special import ndtri  # noqa: PLC0415  (rates never need it)
-
     if not standard_error > 0.0:
         return None
-    return float(ndtri(_POWER) - ndtri(alpha / 2.0)) * standard_error
+    return (NormalDist().inv_cdf(_POWER) - NormalDist().inv_cdf(alpha / 2.0)) * standard_error
 
 
 def discordant_counts(n: int, share: float) -> tuple[int, int]:
@@ -312,13 +308,11 @@ def _check(*, points: float, discordance: float) -> None:
 
 def _power_of_z(n: int, difference: float, discordance: float) -> float:
     """Compute the power of the one-sided 5 % test whose standard error under the null is ``sqrt(discordance / n)``."""
-    from scipy.special import ndtr, ndtri  # noqa: PLC0415  (rates never need it)
-
-    distance = difference * math.sqrt(n) - float(ndtri(0.95)) * math.sqrt(discordance)
+    distance = difference * math.sqrt(n) - NormalDist().inv_cdf(0.95) * math.sqrt(discordance)
     spread = math.sqrt(max(discordance - difference**2, 0.0))
     if spread == 0.0:
         return float(distance >= 0.0)
-    return float(ndtr(distance / spread))
+    return NormalDist().cdf(distance / spread)
 
 
 def _power_of_e(
