@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from promptlift import transcripts
+from support.stranger_records import RECORDS
 from support.traced_memory import MB, memory_below
 
 CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
@@ -48,6 +50,33 @@ def test_records_below_a_key_are_read_in_one_line_and_indented(written, said, na
     reading = transcripts.read(written("page.json", json.dumps(value, indent=layout)))
     assert (reading.format, reading.problems) == (format_name, [])
     assert [said(one) for one in reading.conversations] == [[("user", "Hi"), ("assistant", "Hello")]]
+
+
+# The key below which a tool's API gives its records, or none where they are the whole file.
+PAGES = {
+    "langfuse": "data", "langsmith": "runs", "phoenix": "data", "mlflow": "traces", "weave": "calls", "helicone": "data",
+    "zendesk": "tickets", "intercom": "conversations", "sharegpt": None, "chatgpt": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_each_tool_is_recognised_and_what_has_no_place_is_counted(written, name):
+    records = [RECORDS[name](number) | {"zz": number} for number in (1, 2)]
+    page = {PAGES[name]: records, "next_page_token": None} if PAGES[name] else records
+    reading = transcripts.read(written("page.json", json.dumps(page)))
+    assert (reading.format, reading.problems) == (name, [])
+    assert sorted(one.source_id for one in reading.conversations) == ["g1", "g2"]
+    assert all(re.search("good [12]", one.content) for one in reading.conversations)
+    assert {count for field, count in reading.dropped.items() if field.endswith("zz")} == {2}
+
+
+@pytest.mark.parametrize("column", ["ticket", "threadId", "Chat No", "dialogue_id", "Vorgang"])
+def test_a_table_is_recognised_whatever_it_calls_its_conversations(written, column):
+    rows = [(f"g{number}", role, f"good {number}") for number in (1, 2) for role in ("user", "assistant")]
+    text = "\n".join(",".join(row) for row in ((column, "role", "content"), *rows))
+    reading = transcripts.read(written("messages.csv", text))
+    assert (reading.format, reading.problems) == ("rows", [])
+    assert [one.source_id for one in reading.conversations] == ["g1", "g2"]
 
 
 def test_pages_one_after_the_other_are_one_file_and_what_is_beside_the_records_is_named(written):
