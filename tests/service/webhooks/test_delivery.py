@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 
 import pytest
 
 from promptlift import events
 from promptlift.service.store.database import Database
+from support import fork_server
 from support.service_process import wait_until
 from support.tls_receiver import make_certificate
 from support.wire import Wire
@@ -52,8 +54,11 @@ def test_a_logged_conversation_reaches_the_receiver_signed(start_service, certif
 
 
 def test_receivers_that_misbehave_hold_up_no_other(start_service, certificate, new_receiver, tmp_path):
-    """Thirty that hang or drip, and one each that fails otherwise; all at once."""
-    running = start_service(env=certificate.trusted)
+    """Thirty that hang or drip, and one each that fails otherwise; all at once. An attempt has four seconds, not ten."""
+    shorter = {
+        fork_server.SHORTER: json.dumps({"promptlift.service.webhooks.deliveries.ATTEMPT_SECONDS": 4.0})
+    }
+    running = start_service(env=certificate.trusted | shorter)
     wire = Wire(running.base_url, running.key)
     healthy, hanging, dripping, failing, redirecting, stranger = (new_receiver() for _ in range(6))
     hanging.answer, dripping.answer = hanging.hang, dripping.drip
@@ -81,8 +86,8 @@ def test_receivers_that_misbehave_hold_up_no_other(start_service, certificate, n
         return rows[-1]["problem"]
 
     expected = {
-        id(hanging): "No answer: it did not answer within 10 seconds",
-        id(dripping): "No answer: it did not answer within 10 seconds",
+        id(hanging): "No answer: it did not answer within 4 seconds",
+        id(dripping): "No answer: it did not answer within 4 seconds",
         id(failing): "The receiver answered 500",
         id(redirecting): "The receiver answered 307: redirects are not followed",
         id(stranger): "No answer: its certificate is not trusted: self-signed certificate",
