@@ -7,8 +7,6 @@ import pytest
 from agreement.covered import both, both_schemes, covers, same
 from promptlift.schema.experiments import ASSIGNMENT, Assignment
 
-pytestmark = both_schemes
-
 
 @pytest.fixture
 def root(wire):
@@ -32,6 +30,7 @@ def start(wire, root, edited):
     return send
 
 
+@both_schemes
 @covers(*both("GET", "/{id}/resolve"))
 def test_resolve_a_text(wire, root, edited, start):
     versions = {one["number"]: one["id"] for one in wire.get(f"{root}/{edited}/versions")["data"]}
@@ -60,6 +59,7 @@ def test_resolve_a_text(wire, root, edited, start):
     assert {wire.get(f"{root}/{edited}/resolve?unit={n}")["content"] for n in range(20)} == {"first", "third"}
 
 
+@both_schemes
 @covers(*both("POST", "/{id}/experiments"), *both("GET", "/{id}/experiments"))
 def test_start_and_list_experiments(wire, client, root, edited, start):
     first = start(v2=0.25)
@@ -78,6 +78,7 @@ def test_start_and_list_experiments(wire, client, root, edited, start):
         assert same(model, item)
 
 
+@both_schemes
 @covers("GET /experiments/{id}", "POST /experiments/{id}/stop", "POST /experiments/{id}/apply")
 def test_stop_and_apply_an_experiment(wire, client, root, edited, start):
     made = start(v1=0.5).body["id"]
@@ -113,9 +114,8 @@ def test_what_simulations_were_worth(wire, client):
     assert "not known yet" in found.sentence
 
 
-@pytest.mark.parametrize(
-    ("weights", "field"),
-    [
+def test_weights_that_make_no_experiment_are_refused(wire, root, edited, start):
+    for weights, field in (
         ({"v1": 0.6, "v2": 0.6}, "weights"),  # over 1
         ({"v1": 0.5, "v2": 0.5}, "weights"),  # nothing is left for the current version
         ({"v1": 0.5, "v3": 0.4}, "weights"),  # the current one is named, so they must add up
@@ -127,12 +127,10 @@ def test_what_simulations_were_worth(wire, client):
         ({"ver_0": 0.5}, "weights.ver_0"),
         ({"var_000000000000000000000000": 0.5}, "weights.var_000000000000000000000000"),
         ({}, "weights"),
-    ],
-)
-def test_weights_that_make_no_experiment_are_refused(wire, root, edited, start, weights, field):
-    refused = start(**weights)
-    assert (refused.status, refused.error["code"]) == (400, "VALIDATION_ERROR")
-    assert list(refused.error["details"]) == [field]
+    ):
+        refused = start(**weights)
+        assert (refused.status, refused.error["code"]) == (400, "VALIDATION_ERROR")
+        assert list(refused.error["details"]) == [field]
     assert wire.get(f"{root}/{edited}/experiments")["data"] == []
 
 

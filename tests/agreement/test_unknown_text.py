@@ -10,7 +10,6 @@ from agreement.covered import both_schemes
 from agreement.test_errors import same
 from promptlift import errors
 
-pytestmark = both_schemes
 STAND_IN = "Imported; its text is not known."
 SINCE = "2025-10-01T09:00:00.000Z"
 
@@ -20,6 +19,7 @@ def root(wire):
     return f"/{wire.scheme.segment}"
 
 
+@both_schemes
 def test_an_optimization_of_an_unknown_text_is_refused_until_it_is_given(wire, client, root):
     prompt_id = wire.add_prompt(content=STAND_IN, contentKnown=False)
     answer = wire.ask("POST", "/optimizations", {wire.scheme.link: prompt_id})

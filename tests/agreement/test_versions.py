@@ -10,8 +10,6 @@ from support import shapes
 from support.shapes import differences
 from support.shapes.prompts import RESTORED, VERSION
 
-pytestmark = both_schemes
-
 
 @pytest.fixture
 def root(wire):
@@ -27,6 +25,7 @@ def edited(wire, root):
     return prompt_id
 
 
+@both_schemes
 @covers(*both("GET", "/{id}/versions"))
 def test_list_versions(wire, client, root, edited):
     body = wire.get(f"{root}/{edited}/versions")
@@ -45,6 +44,7 @@ def test_list_versions(wire, client, root, edited):
     assert same(client.prompts.versions(edited, limit=1, offset=2), page)
 
 
+@both_schemes
 @covers(*both("POST", "/{id}/restore"))
 def test_restore_a_version(wire, client, root, edited, database):
     live, second, first = wire.get(f"{root}/{edited}/versions")["data"]
