@@ -130,19 +130,7 @@ _READERS_OF_FILES: Final[dict[str, Callable[[Iterable[Record], Collector], None]
     "openai-responses": read_responses,
     "openai-batch": read_batch,
     "gemini": read_gemini,
-    "inspect": read_inspect,
 }
-# Of these, those whose ids are unique: their records may be spread over several files too, such as pages of an API.
-_TRACES: Final = (
-    "langfuse",
-    "langsmith",
-    "phoenix",
-    "otlp",
-    "mlflow",
-    "weave",
-    "helicone",
-    "openai-responses",
-)
 _READERS: Final = frozenset({"rows", *_READERS_OF_RECORDS, *_READERS_OF_FILES})
 _LOOKED_AT: Final = 50
 _WHOLE_FILE_BYTES: Final = 2 * 1024**3

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import Unreadable
@@ -27,11 +27,11 @@ __all__ = [
     "KNOWN_ROLES",
     "RESULT",
     "Kind",
-    "MessageDetails",
     "call_text",
     "check_roles",
     "fold",
     "folded",
+    "kind_in",
     "kind_of",
 ]
 
@@ -59,14 +59,6 @@ _TIME_KEYS: Final = ("timestamp", "created_at", "createdAt")
 _READ: Final = frozenset(
     {*_ROLE_KEYS, *_TEXT_KEYS, *_TIME_KEYS, "model", "tokens", "tool_calls", "function_call", "refusal"}
 )
-
-
-class MessageDetails(NamedTuple):
-    """The time, model and token count of a message."""
-
-    timestamp: datetime | None = None
-    model: str | None = None
-    tokens: int | float | None = None
 
 
 def check_roles(roles: Mapping[str, str] | None) -> dict[str, str]:
@@ -112,6 +104,16 @@ def kind_of(role: Any, where: str, roles: Mapping[str, str] | None = None) -> Ki
     return kind
 
 
+def kind_in(message: Any) -> Kind | None:
+    """Return the meaning of a message's role, ``None`` if it has no known one."""
+    role = _role_in(message) if isinstance(message, dict) else None
+    return _KINDS.get(role.strip().lower()) if isinstance(role, str) else None
+
+
+def _role_in(message: dict[str, Any]) -> Any:
+    return next((message[key] for key in _ROLE_KEYS if message.get(key) is not None), None)
+
+
 def call_text(name: Any, arguments: Any) -> str:
     """Format a tool call as ``name({json arguments})``."""
     if not isinstance(arguments, str):
@@ -124,7 +126,6 @@ def fold(
     collector: Collector,
     *,
     path: str = "messages[]",
-    details: Mapping[int, MessageDetails] | None = None,
 ) -> list[ParsedMessage]:
     """Fold the chat messages of a conversation into the three roles.
 
@@ -132,61 +133,52 @@ def fold(
     ----------
     messages
         Messages of the source: objects with ``role`` and ``content`` (or ``from`` and ``value``), tool calls
-        as OpenAI, LangChain or Anthropic write them.
+        as OpenAI, LangChain or Anthropic write them, and perhaps ``timestamp``, ``model`` and ``tokens``.
     collector
         Counts what is dropped.
     path
         Path of the messages in the source, for the counts.
-    details
-        Time, model and tokens by the index of a message, if they are not in the message itself.
 
     Raises
     ------
     Unreadable
         A message cannot be read, or there are too many.
     """
-    return limited(folded(messages, collector, path=path, details=details))
+    return limited(folded(messages, collector, path=path))
 
 
 def folded(
-    messages: Sequence[Any],
-    collector: Collector,
-    *,
-    path: str = "messages[]",
-    details: Mapping[int, MessageDetails] | None = None,
+    messages: Sequence[Any], collector: Collector, *, path: str = "messages[]"
 ) -> Iterator[ParsedMessage]:
     """Fold chat messages one by one, like `fold`."""
     for index, message in enumerate(messages):
         where = f"message {index + 1}"
         if not isinstance(message, dict):
             raise Unreadable(f"{where} is not an object with role and content")
-        detail = details.get(index) if details is not None else _own_details(message, collector, path)
-        timestamp, model, tokens = detail or MessageDetails()
+        timestamp, model, tokens = _details(message, collector, path)
         pieces = _pieces(message, collector, path, where)
         collector.drop_unknown(message, _READ, prefix=f"{path}.")
         for kind, text in pieces:
             role, mark = _ROLES_OF_TOOLS.get(kind, (cast("Role", kind), ""))
-            of_reply = details is None or role == "assistant"
-            yield ParsedMessage(role, mark + text, timestamp, model if of_reply else None, tokens)
+            yield ParsedMessage(role, mark + text, timestamp, model if role == "assistant" else None, tokens)
             tokens = None  # those of a reply are counted once, however many messages it becomes
 
 
-def _own_details(message: dict[str, Any], collector: Collector, path: str) -> MessageDetails:
+def _details(
+    message: dict[str, Any], collector: Collector, path: str
+) -> tuple[datetime | None, str | None, int | float | None]:
+    """Return the time, model and token count of a message."""
     key = next((k for k in _TIME_KEYS if is_something(message.get(k))), "timestamp")
     model = message.get("model")
     if model is not None and not isinstance(model, str):
         collector.drop(f"{path}.model (not text)")
         model = None
-    return MessageDetails(
-        collector.time(message.get(key), f"{path}.{key}"),
-        model or None,
-        collector.tokens(message.get("tokens"), f"{path}.tokens"),
-    )
+    time = collector.time(message.get(key), f"{path}.{key}")
+    return time, model or None, collector.tokens(message.get("tokens"), f"{path}.tokens")
 
 
 def _pieces(message: dict[str, Any], collector: Collector, path: str, where: str) -> list[tuple[Kind, str]]:
-    role = next((message[k] for k in _ROLE_KEYS if message.get(k) is not None), None)
-    kind = kind_of(role, where, collector.roles)
+    kind = kind_of(_role_in(message), where, collector.roles)
     key = next((k for k in _TEXT_KEYS if k in message), None)
     calls = _calls(message, collector, path)
     pieces = _content_pieces(kind, message[key] if key else None, collector, f"{path}.{key}", where)

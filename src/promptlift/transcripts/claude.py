@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     if not isinstance(found, list):
         raise Unreadable("the conversation has no list chat_messages")
     messages: list[dict[str, Any]] = []
-    details: dict[int, MessageDetails] = {}
     for message in found:
         if not isinstance(message, dict):
             raise Unreadable("a message is not an object")
@@ -43,11 +42,10 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
             collector.drop("chat_messages[] (without text)")
             continue
         time = collector.time(message.get("created_at"), "chat_messages[].created_at")
-        details[len(messages)] = MessageDetails(time)
-        messages.append({"role": message.get("sender"), "content": content})
+        messages.append({"role": message.get("sender"), "content": content, "timestamp": time})
     collector.drop_unknown(value, _READ)
     return ParsedConversation(
-        fold(messages, collector, path="chat_messages[]", details=details),
+        fold(messages, collector, path="chat_messages[]"),
         record.line,
         source_id=value.get("uuid"),
         llm_model=value.get("model"),

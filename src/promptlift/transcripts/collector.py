@@ -7,6 +7,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -188,11 +189,15 @@ class Collector:
     ) -> None:
         """Add one conversation per record; an unreadable record becomes a problem."""
         for record in self.sound(records):
-            conversation = None
-            with self.boundary(record.line):
-                conversation = parse(record, self)
-            if conversation is not None:
-                self.add(conversation)
+            self.add_parsed(record.line, partial(parse, record, self))
+
+    def add_parsed(self, line: int | None, parse: Callable[[], ParsedConversation | None]) -> None:
+        """Add what is parsed, if anything; what cannot be read becomes a problem."""
+        conversation = None
+        with self.boundary(line):
+            conversation = parse()
+        if conversation is not None:
+            self.add(conversation)
 
     def expanded(self, records: Iterable[Record], expand: Callable[[Any], Iterable[Any]]) -> Iterator[Record]:
         """Yield the items in records, such as the spans of a trace, one by one."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.beside import Pair, Pairs
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.usage import UsageSums, amount
 from promptlift.transcripts.wrapped import chat_messages, drop_parameters, first, inside, system_messages
@@ -48,11 +49,7 @@ def read_gemini(records: Iterable[Record], collector: Collector) -> None:
         known = {field: one for field, one in value.items() if one is not None}
         pairs.add(name, Pair(line, _asked(value) or None, value.get("response"), known))
     for _, pair in itertools.chain.from_iterable(pairs.batches()):
-        found = None
-        with collector.boundary(pair.line):
-            found = _conversation(pair.more, pair.line, collector)
-        if found is not None:
-            collector.add(found)
+        collector.add_parsed(pair.line, partial(_conversation, pair.more, pair.line, collector))
 
 
 def _asked(value: dict[str, Any]) -> dict[str, Any]:
@@ -81,17 +78,11 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
     if answered is not value:
         collector.drop_unknown(answered, _ANSWER_READ, prefix="response.")
     answer = chat_messages({"candidates": answered.get("candidates")}, "assistant")
-    messages = [*system_messages(asked), *history, *answer]
     model = first(answered, ("modelVersion", "model_version")) or value.get("model") or asked.get("model")
     time = collector.time(first({**value, **answered}, _TIMES), "createTime")
-    details = MessageDetails(time, model if isinstance(model, str) else None)
+    answer = [{**one, "timestamp": time, "model": model} for one in answer]
     return ParsedConversation(
-        fold(
-            messages,
-            collector,
-            path="contents[]",
-            details={len(messages) - 1 - index: details for index in range(len(answer))},
-        ),
+        fold([*system_messages(asked), *history, *answer], collector, path="contents[]"),
         line,
         source_id=first(value, _IDS),
         llm_model=str(model).removeprefix("models/") if model else None,

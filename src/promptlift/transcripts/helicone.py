@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.fields import CallFields, known_only
-from promptlift.transcripts.responses import from_responses, is_responses
+from promptlift.transcripts.responses import said_in_call
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, inside
+from promptlift.transcripts.wrapped import decoded, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,10 +71,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call:
     if not isinstance(asked, dict) or not asked:
         raise Unreadable(_NO_BODY)
     _REQUEST.drop_others(record, collector)
-    if is_responses(asked, answered):
-        history, answer = from_responses(asked, answered)
-    else:
-        history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
+    history, answer = said_in_call(asked, answered)
     own = {
         **{f"score.{name}": value for name, value in inside(record, "scores").items()},
         "feedback": record.get("feedback_rating"),

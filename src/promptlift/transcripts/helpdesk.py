@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.wrapped import inside
 
@@ -197,12 +197,12 @@ def _of_said(
     status: str | None,
     metadata: dict[str, Any],
 ) -> ParsedConversation:
-    messages = [{"role": role, "content": text or ""} for role, text, _ in said]
-    details = {
-        index: MessageDetails(collector.time(time, "created_at")) for index, (_, _, time) in enumerate(said)
-    }
+    messages = [
+        {"role": role, "content": text or "", "timestamp": collector.time(time, "created_at")}
+        for role, text, time in said
+    ]
     return ParsedConversation(
-        fold(messages, collector, details=details),
+        fold(messages, collector),
         record.line,
         source_id=source_id,
         status=status,

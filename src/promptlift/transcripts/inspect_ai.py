@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
 from promptlift.errors import MissingExtra
 from promptlift.schema.boundary import Boundary, Unreadable, reason
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.json_layouts import json_members
 from promptlift.transcripts.sources import Record, is_zip
@@ -75,10 +75,9 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     limit, error = sample.get("limit"), sample.get("error")
     return ParsedConversation(
         fold(
-            [_message(message, attached) for message in messages],
+            [_message(message, attached, answers) for message in messages],
             collector,
             path="samples[].messages[]",
-            details={index: _details(message, answers) for index, message in enumerate(messages)},
         ),
         record.line,
         # Another run of the same task has samples with the same ids.
@@ -121,17 +120,6 @@ def _answers(sample: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _details(message: Any, answers: dict[str, dict[str, Any]]) -> MessageDetails:
-    message = message if isinstance(message, dict) else {}
-    event, model = answers.get(str(message.get("id")), {}), message.get("model")
-    tokens = amount(inside(inside(event, "output"), "usage").get("output_tokens"))
-    return MessageDetails(
-        read_time(event.get("completed") or event.get("timestamp")),
-        model if isinstance(model, str) else None,
-        None if tokens is None else int(tokens),
-    )
-
-
 def _usage(
     known: dict[str, Any], sample: dict[str, Any], messages: list[Any], answers: list[dict[str, Any]]
 ) -> UsageSums:
@@ -158,7 +146,7 @@ def _is_tool(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") == "tool"
 
 
-def _message(message: Any, attached: dict[str, Any]) -> Any:
+def _message(message: Any, attached: dict[str, Any], answers: dict[str, dict[str, Any]]) -> Any:
     """Return a message in the form of chat messages; a call's function is a text, and reasoning is left out."""
     if not isinstance(message, dict):
         return message
@@ -174,7 +162,15 @@ def _message(message: Any, attached: dict[str, Any]) -> Any:
         for call in (calls if isinstance(calls, list) else [])
         if isinstance(call, dict)
     ]
-    return {"role": message.get("role"), "content": parts, **({"tool_calls": named} if named else {})}
+    event, model = answers.get(str(message.get("id")), {}), message.get("model")
+    return {
+        "role": message.get("role"),
+        "content": parts,
+        "timestamp": read_time(event.get("completed") or event.get("timestamp")),
+        "model": model if isinstance(model, str) else None,
+        "tokens": amount(inside(inside(event, "output"), "usage").get("output_tokens")),
+        **({"tool_calls": named} if named else {}),
+    }
 
 
 def _parts(part: Any, attached: dict[str, Any]) -> list[Any]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
-from promptlift.transcripts.chat import fold, kind_of
+from promptlift.transcripts.chat import fold, kind_in
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.wrapped import chat_messages, decoded, first
 
@@ -45,7 +45,7 @@ def _preferred(record: Record, collector: Collector) -> ParsedConversation:
     collector.drop_unknown(value, _READ)
     asked = first(value, _ASKED)
     history, said = chat_messages(asked, "user"), _messages(decoded(answer), "assistant")
-    if any(_role(message) == "user" for message in said):
+    if any(kind_in(message) == "user" for message in said):
         history = []  # it contains the whole conversation
     if is_something(value.get("system")) and isinstance(value["system"], str):
         history = [{"role": "system", "content": value["system"]}, *history]
@@ -64,12 +64,3 @@ def _messages(value: Any, role: str) -> list[Any]:
     if isinstance(value, dict) and "from" in value:
         return [value]
     return chat_messages(value, role)
-
-
-def _role(message: Any) -> str | None:
-    role = (
-        next((message[name] for name in ("role", "from") if name in message), None)
-        if isinstance(message, dict)
-        else None
-    )
-    return kind_of(role, "a message") if role is not None else None

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.beside import Pair, Pairs
+from promptlift.transcripts.chat import kind_in
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.sessions import Call, Sessions, role_of
+from promptlift.transcripts.sessions import Call, Sessions
 from promptlift.transcripts.traces import add_sessions
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["from_responses", "is_batch", "is_responses", "read_batch", "read_responses"]
+__all__ = ["is_batch", "is_responses", "read_batch", "read_responses", "said_in_call"]
 
 _USERS: Final = ("user", "safety_identifier")
 # Fields of a request that are read, besides messages, model and instructions.
@@ -42,8 +43,10 @@ def is_batch(value: dict[str, Any]) -> bool:
     return "custom_id" in value and ("body" in value or "response" in value)
 
 
-def from_responses(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
-    """Return history and answer of a call of the Responses API as chat messages."""
+def said_in_call(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
+    """Return history and answer of a call of any API of OpenAI as chat messages."""
+    if not is_responses(asked, answered):
+        return chat_messages(asked, "user"), chat_messages(answered, "assistant")
     asked = asked if isinstance(asked, dict) else {}
     answered = answered if isinstance(answered, dict) else {}
     system = system_messages(asked) or system_messages(answered)
@@ -89,7 +92,7 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
             done.add(one)
             if before in done and before != one:
                 known = calls[before][1]
-                own = [message for message in call.history if role_of(message) not in ("system", "developer")]
+                own = [message for message in call.history if kind_in(message) != "system"]
                 # Longer histories are refused anyway.
                 over = len(known.history) > _MOST_HISTORY
                 call.history = known.history if over else [*known.history, *known.answer, *own]
@@ -98,10 +101,7 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
 
 
 def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collector: Collector) -> Call:
-    if is_responses(asked, answered):
-        history, answer = from_responses(asked, answered)
-    else:
-        history, answer = chat_messages(asked, "user"), chat_messages(answered, "assistant")
+    history, answer = said_in_call(asked, answered)
     if asked is not answered:
         drop_parameters(
             {name: one for name, one in asked.items() if name not in _ASKED}, collector, "request"

@@ -9,14 +9,14 @@ import re
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import reason
 from promptlift.schema.limits import CONTENT_BYTES, MESSAGES, NAME_CHARS
 from promptlift.schema.transcript import ROLES
-from promptlift.transcripts.chat import MessageDetails, fold, kind_of
+from promptlift.transcripts.chat import fold, kind_of
 from promptlift.transcripts.collector import (
     TOO_LONG,
     TOO_MANY,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from promptlift.transcripts.sources import Record
 
-__all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
+__all__ = ["Columns", "check_columns", "read_rows"]
 
 # Possible names of columns, in snake_case; if a table has several, the first in the list is used.
 _NAMES: Final = {
@@ -80,7 +80,6 @@ _NAMES: Final = {
 # What may follow the name of a conversation in that of its column: conversation_id, ticket_no, threadId, callid.
 _ID: Final = re.compile(r"_?(id|ids|uuid|guid|key|no|nr|num|number|ref|ts)$")
 _HIDDEN: Final = ("false", "0", "no")
-NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
 # Columns with one value per conversation, or with another meaning.
 _OF_ALL: Final = ("prompt", "prompt_version")
 _LONG: Final = 1_000
@@ -337,12 +336,10 @@ def read_rows(records: Iterable[Record], collector: Collector) -> Iterator[None]
                 what = "the conversation" if name is None else f"conversation {name}"
                 left_out.append((fault[0], f"{fault[1]}; {what} is left out"))
                 continue
-            conversation = None
-            with collector.boundary(of_one[0].line):
-                conversation = _conversation(name, of_one, table.columns, collector)
-            if conversation is not None:
-                collector.add(conversation)
-                yield
+            collector.add_parsed(
+                of_one[0].line, partial(_conversation, name, of_one, table.columns, collector)
+            )
+            yield
     for line, message in left_out:  # after problems of rows
         collector.problem(line, message)
 
@@ -432,8 +429,8 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
     kind = kind_of(role, "the row", collector.roles)
     if isinstance(text, str) and kind in ROLES:
         return [ParsedMessage(kind, text, time, model if kind == "assistant" else None, tokens)]
-    details = {0: MessageDetails(time, model, tokens)}
-    return fold([{"role": role, "content": text}], collector, path="row", details=details)
+    message = {"role": role, "content": text, "timestamp": time, "model": model, "tokens": tokens}
+    return fold([message], collector, path="row")
 
 
 def _conversation(

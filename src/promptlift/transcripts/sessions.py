@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Boundary
 from promptlift.schema.limits import MESSAGES
-from promptlift.transcripts.chat import MessageDetails, folded, kind_of
+from promptlift.transcripts.chat import folded, kind_in
 from promptlift.transcripts.collector import Collector, is_something
 from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
 from promptlift.transcripts.usage import UsageSums, milliseconds
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-__all__ = ["Call", "Session", "Sessions", "Step", "count_system_messages", "role_of", "said_in"]
+__all__ = ["Call", "Session", "Sessions", "Step", "count_system_messages", "said_in"]
 
 # Of traces with the same text, only this many of the latest are examined: there may be thousands of "Hi" and
 # "Hello".
@@ -32,7 +32,6 @@ _ONE_SESSION: Final = (
     f"the first {{:,}} calls of a model are all of the session {{!r:.100}}, and a conversation may have {MESSAGES} messages; the "
     "rest is not read. Export one session for each conversation, or leave this one out"
 )
-_USUAL_KINDS: Final = {"human": "user", "ai": "assistant"}
 
 
 @dataclass(slots=True)
@@ -88,7 +87,7 @@ class Session:
 
     longest: Call
     line: int
-    answers: list[tuple[int, list[Any], MessageDetails]] = field(default_factory=list)
+    answers: list[tuple[int, list[Any], dict[str, Any]]] = field(default_factory=list)
     usage: UsageSums = field(default_factory=UsageSums)
     metadata: dict[str, Any] = field(default_factory=dict)
     calls: int = 0
@@ -125,9 +124,8 @@ class Session:
             self.of_trace = call.of_trace
         if call.answer:
             model = call.model if isinstance(call.model, str) else None
-            self.answers.append(
-                (len(call.history), call.answer, MessageDetails(call.ended, model, call.tokens))
-            )
+            details = {"timestamp": call.ended, "model": model, "tokens": call.tokens}
+            self.answers.append((len(call.history), call.answer, details))
 
     def merge(self, other: Session) -> None:
         """Add the calls of another session."""
@@ -316,24 +314,15 @@ def _length(call: Call) -> tuple[int, bool]:
     return len(call.history), bool(call.answer)
 
 
-def role_of(message: Any) -> Any:
-    """Return the role of a message, LangChain's kinds as usual ones."""
-    role = message.get("role") if isinstance(message, dict) else None
-    return _USUAL_KINDS.get(role, role) if isinstance(role, str) else None
-
-
 def _several_turns(history: list[Any]) -> bool:
     """Return whether a user spoke again after an answer."""
-    roles = [role_of(message) for message in history]
-    return "assistant" in roles and "user" in roles[roles.index("assistant") :]
+    kinds = list(map(kind_in, history))
+    return "assistant" in kinds and "user" in kinds[kinds.index("assistant") :]
 
 
 def count_system_messages(messages: list[Any]) -> int:
     """Count the system messages at the beginning."""
-    for index, message in enumerate(messages):
-        if not isinstance(message, dict) or kind_of(message.get("role"), f"message {index + 1}") != "system":
-            return index
-    return 0
+    return next((index for index, message in enumerate(messages) if kind_in(message) != "system"), 0)
 
 
 def said_in(messages: list[Any]) -> list[tuple[str, str]]:

@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["API_FIELDS", "read_structured"]
 
-_IDS: Final = ("sourceId", "source_id", "conversationId", "conversation_id", "id")
 _STARTS: Final = ("startedAt", "started_at", "createdAt", "created_at")
 _MODELS: Final = ("llmModel", "llm_model", "model")
 _COMPANIES: Final = ("companyName", "company_name")
 _KEYS: Final = ("idempotencyKey", "idempotency_key")
 API_FIELDS: Final = frozenset({"status", *_MODELS[:2], *_COMPANIES, *_KEYS})
+# Fields of a conversation, each with its possible names.
+_FIELDS: Final = {
+    "source_id": ("sourceId", "source_id", "conversationId", "conversation_id", "id"),
+    "status": ("status",),
+    "llm_model": _MODELS,
+    "company_name": _COMPANIES,
+    "key": _KEYS,
+}
 _USAGE: Final = {
     "input_tokens": ("inputTokens", "input_tokens", "usage.input_tokens", "usage.prompt_tokens"),
     "output_tokens": ("outputTokens", "output_tokens", "usage.output_tokens", "usage.completion_tokens"),
@@ -54,21 +61,21 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     else:
         _take_content(conversation, value["content"], collector)
     used = {name, "metadata"}
-    used.add(_take(conversation, "source_id", value, _IDS))
-    used.add(_take(conversation, "status", value, ("status",)))
-    used.add(_take(conversation, "llm_model", value, _MODELS))
-    used.add(_take(conversation, "company_name", value, _COMPANIES))
-    used.add(_take(conversation, "key", value, _KEYS))
+    for field, names in _FIELDS.items():
+        found = next((one for one in names if is_something(value.get(one))), None)
+        if found is not None:
+            setattr(conversation, field, value[found])
+            used.add(found)
     start = next((key for key in _STARTS if is_something(value.get(key))), "")
     if start and not any(message.timestamp for message in conversation.messages):
         conversation.started_at = collector.time(value[start], start)
         used.add(start)
-    amounts = {}
+    amounts: dict[str, float] = {}
     for what, paths in _USAGE.items():
         for path in paths:
-            found = amount(at(value, path))
-            if found is not None:
-                amounts[what] = found
+            counted = amount(at(value, path))
+            if counted is not None:
+                amounts[what] = counted
                 used.add(path.partition(".")[0])
                 break
     conversation.usage.add_call(**amounts)
@@ -86,14 +93,6 @@ def _system_of(value: dict[str, Any]) -> str | None:
         return None
     turns = fold([{"role": "system", "content": system}], Collector(""))
     return turns[0].content or None
-
-
-def _take(conversation: ParsedConversation, field: str, value: dict[str, Any], names: tuple[str, ...]) -> str:
-    """Set a field of the conversation from the first non-empty name, and return that name."""
-    name = next((name for name in names if is_something(value.get(name))), "")
-    if name:
-        setattr(conversation, field, value[name])
-    return name
 
 
 def _take_messages(

@@ -12,9 +12,9 @@ from collections import Counter, defaultdict, deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import MessageDetails, fold
+from promptlift.transcripts.chat import fold, kind_in
 from promptlift.transcripts.collector import Collector, ParsedConversation, is_something, scalar_text
-from promptlift.transcripts.sessions import Call, Sessions, count_system_messages, role_of, said_in
+from promptlift.transcripts.sessions import Call, Sessions, count_system_messages, said_in
 from promptlift.transcripts.usage import count_tool_errors
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _conversation(name: str, session: Session, collector: Collector) -> ParsedCo
     messages, system = _messages(session)
     details = _details_of(messages, session, collector)
     start = len(system)
-    models = Counter(detail.model for detail in details.values() if detail.model)
+    models = Counter(detail["model"] for detail in details.values() if detail["model"])
     errors = count_tool_errors(messages)
     if errors:
         session.usage.tool_errors = max(errors, session.usage.tool_errors or 0)
@@ -91,13 +91,10 @@ def _conversation(name: str, session: Session, collector: Collector) -> ParsedCo
     }
     if len(session.trace_ids) > 1 or name not in session.trace_ids:
         metadata["traceIds"] = [trace for trace in session.trace_ids if not trace.startswith("record ")]
+    for index, detail in details.items():
+        messages[index] = {**messages[index], **detail}
     return ParsedConversation(
-        fold(
-            messages[start:],
-            collector,
-            path="history[]",
-            details={index - start: detail for index, detail in details.items()},
-        ),
+        fold(messages[start:], collector, path="history[]"),
         session.line,
         source_id=name,
         llm_model=models.most_common(1)[0][0] if models else None,
@@ -133,18 +130,18 @@ def _turns(session: Session) -> list[Call]:
     if len(turns) < 2 or None in begun:
         return []
     turns = [turn for _, turn in sorted(zip(begun, turns, strict=True), key=lambda pair: pair[0])]  # type: ignore[arg-type, return-value]
-    asked = [said_in([message for message in turn.history if role_of(message) == "user"]) for turn in turns]
+    asked = [said_in([message for message in turn.history if kind_in(message) == "user"]) for turn in turns]
     # The same question again is a retry, another agent's, or the next step of an answer.
     return [] if any(one == following for one, following in pairwise(asked)) else turns
 
 
-def _details_of(messages: list[Any], session: Session, collector: Collector) -> dict[int, MessageDetails]:
+def _details_of(messages: list[Any], session: Session, collector: Collector) -> dict[int, dict[str, Any]]:
     """Find every answer in the history: where it belongs, else wherever the same was said."""
     texts = [said_in([message]) for message in messages]
     places: defaultdict[tuple[tuple[str, str], ...], deque[int]] = defaultdict(deque)
     for place, text in enumerate(texts):
         places[tuple(text)].append(place)
-    details: dict[int, MessageDetails] = {}
+    details: dict[int, dict[str, Any]] = {}
     for index, answer, detail in session.answers:
         said = said_in(answer[:1])
         if index < len(texts) and texts[index] == said:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.transcripts.chat import kind_in
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.payloads import item_messages, parts_messages
 
@@ -129,13 +130,9 @@ def whole_run(history: list[Any], answer: list[Any]) -> tuple[list[Any], list[An
     """Return what a run was asked and what it answered; some give the whole conversation back as their output."""
     if answer[: len(history)] == history:
         answer = answer[len(history) :]
-    elif len(answer) > 1 and any(_is_users(message) for message in answer):
+    elif len(answer) > 1 and any(kind_in(message) == "user" for message in answer):
         return answer[:-1], answer[-1:]
     return history, answer
-
-
-def _is_users(message: Any) -> bool:
-    return isinstance(message, dict) and message.get("role") in ("user", "human")
 
 
 def _messages(item: Any, role: str) -> list[Any]:
