@@ -158,7 +158,7 @@ def test_an_unknown_format_names_the_one_step_that_helps(written, name, text, li
 def test_a_file_read_as_another_format_is_a_problem(written):
     path = written("a.txt", "User: hi\nAssistant: hello\n")
     assert problems(transcripts.read(path, format="openai")) == [
-        (1, f"this is not openai: {transcripts.FORMATS['openai']}")
+        (None, f"this is not openai: {transcripts.FORMATS['openai']}")
     ]
     path = written("b.jsonl", [GOOD])
     for name, message in (("chatgpt", "no mapping of messages"), ("sharegpt", "no list of conversations")):

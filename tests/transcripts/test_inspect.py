@@ -190,7 +190,7 @@ def test_other_archives_and_what_cannot_be_read_of_one_are_refused(written):
     for data, said in (
         (archive([sample()], suffix="/sample"), "import the log from which it was converted"),
         (zipped("a.csv", "a,b"), "unpack it"),
-        (zipped("header.json", "[]"), "the file header.json cannot be read: "),
+        (zipped("header.json", "[]"), "header.json cannot be read: "),
     ):
         reading = transcripts.read(written("a.eval", data))
         assert reading.conversations == []

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from promptlift import transcripts
-from promptlift.transcripts import rows, sessions, tables
+from promptlift.transcripts import recognition, rows, sessions, tables
 
 ROW = {"conversation_id": "a", "role": "user", "content": "hi"}
 RUN = {"run_type": "llm", "trace_id": "a", "inputs": {"input": "hi"}, "outputs": {"output": "ho"}}
@@ -67,8 +67,8 @@ def test_a_small_parquet_file_of_millions_of_rows_is_hardly_read(tmp_path, monke
 
 
 def test_more_records_than_so_many_bytes_can_hold_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(transcripts, "_RECORDS_FREELY", 1_000)
-    monkeypatch.setattr(transcripts, "_RECORDS_A_BYTE", 1)
+    monkeypatch.setattr(recognition, "_RECORDS_FREELY", 1_000)
+    monkeypatch.setattr(recognition, "_RECORDS_A_BYTE", 1)
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(
         gzip.compress((json.dumps({"messages": [{"role": "user", "content": "hi"}]}) + "\n").encode() * 5_000)

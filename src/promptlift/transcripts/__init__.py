@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
-from functools import partial
-from gzip import BadGzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.boundary import Boundary, reason
+from promptlift.schema.boundary import Boundary
 from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
@@ -26,46 +23,36 @@ from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.gemini import read_gemini
 from promptlift.transcripts.helicone import read_helicone
 from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
-from promptlift.transcripts.inspect_ai import (
-    archive_records,
-    begins_log,
-    is_archive,
-    log_records,
-    read_inspect,
-)
+from promptlift.transcripts.inspect_ai import read_inspect
 from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
 from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.mlflow import read_mlflow
 from promptlift.transcripts.otlp import read_otlp
 from promptlift.transcripts.phoenix import read_phoenix
-from promptlift.transcripts.plain import PAIRS, looks_plain, read_plain
+from promptlift.transcripts.plain import read_plain
 from promptlift.transcripts.preferences import read_dpo
-from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
-from promptlift.transcripts.recognition import format_of, json_records, separator_of, widest_separator
-from promptlift.transcripts.refusals import refuse_records, refuse_text
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading
+from promptlift.transcripts.recognition import FORMATS, explained, format_of, records_of
+from promptlift.transcripts.refusals import refuse_records
 from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
 from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import (
     RECORD_CHARS,
     Record,
-    encoding_of,
     is_packed,
     is_zip,
     open_text,
-    read_head,
     too_long,
 )
 from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
-from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
 from promptlift.transcripts.weave import read_weave
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import TextIO
 
 __all__ = [
     "FORMATS",
@@ -81,30 +68,6 @@ __all__ = [
     "read_labels",
 ]
 
-FORMATS: Final[dict[str, str]] = {
-    "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
-    "plain": f"plain text with role labels ({PAIRS}), one conversation per file",
-    "openai": "chat messages of OpenAI, with or without tools, JSON or JSON Lines",
-    "sharegpt": "ShareGPT: conversations or items of from and value, or pairs of texts, JSON or JSON Lines",
-    "chatgpt": "account export of ChatGPT (conversations.json)",
-    "rows": "CSV, Parquet or JSON Lines with one row per message",
-    "langfuse": "observations of Langfuse (blob storage export)",
-    "langfuse-scores": "scores of Langfuse, which contain no conversations: lift.labels reads them",
-    "langsmith": "runs of LangSmith, JSON Lines or Parquet",
-    "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
-    "otlp": "spans and log records of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
-    "mlflow": "traces of MLflow",
-    "weave": "calls of W&B Weave",
-    "helicone": "requests of Helicone with their bodies",
-    "openai-responses": "answers of OpenAI's Responses API, with or without their requests",
-    "openai-batch": "batches of OpenAI: requests and answers, in one file or in two that are imported together",
-    "openai-dpo": "preference pairs (DPO) of OpenAI or with chosen and rejected: the preferred answer",
-    "claude": "data export of Claude.ai (conversations.json)",
-    "gemini": "requests of Gemini (contents of role and parts), with or without answers, and its batches",
-    "inspect": "evaluation logs of Inspect AI, .eval or JSON",
-    "zendesk": "tickets of Zendesk with their comments",
-    "intercom": "conversations of Intercom",
-}
 # Formats whose records are conversations, so that a file can be read in parts, and ...
 _READERS_OF_RECORDS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "structured": read_structured,
@@ -141,18 +104,6 @@ _TOO_LARGE: Final = (
 )
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
 _UNPACKED_TIMES: Final = 100
-# A small compressed table may contain any number of equal rows.
-_RECORDS_FREELY: Final = 500_000
-_RECORDS_A_BYTE: Final = 4
-# Files that contain the wanted file, or are not text, by their first bytes.
-_OTHER_FILES: Final = (
-    (b"PK\x03\x04", "a ZIP archive or an Excel file; unpack it, or save the sheet as CSV, and read that"),
-    (b"%PDF", "a PDF; export the conversations as text, CSV or JSON"),
-    (b"SQLite format 3", "a SQLite database; export the messages as CSV"),
-    (b"\x28\xb5\x2f\xfd", "packed with zstd; unpack it first"),
-    (b"BZh", "packed with bzip2; unpack it first"),
-    (b"\xfd7zXZ", "packed with xz; unpack it first"),
-)
 
 
 def read(
@@ -281,19 +232,8 @@ def _read(
     except PermissionError as error:
         raise TranscriptError(f"The file {path} may not be read") from error
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
-        collector.problem(None, _explained(error))
+        collector.problem(None, explained(error))
     yield collector.finish(wanted or found)
-
-
-def _explained(error: Exception) -> str:
-    """Return why the rest of a file is not read."""
-    if isinstance(error, TooMuchError):
-        return str(error)
-    if isinstance(error, UnicodeDecodeError):
-        return f"not valid {error.encoding} ({error.reason}); save the file as UTF-8"
-    if isinstance(error, EOFError | zlib.error | BadGzipFile):
-        return f"the compressed data is damaged or ends early ({error}); compress the file again"
-    return f"the file {reason(error)}"
 
 
 def _max_chars(file: Path) -> float:
@@ -311,72 +251,21 @@ def _max_chars(file: Path) -> float:
 
 def _read_file(file: Path, collector: Collector, wanted: str | None) -> Iterator[str]:
     """Read a file by its content, and yield the name of the format whenever conversations were added, and at the end."""
-    head = read_head(file)
-    records = _records(file, head, wanted, collector.drop)
+    records = records_of(file, wanted, collector.drop)
     if records is not None:
         yield from _read_records(records, file, collector, wanted)
         return
-    encoding = encoding_of(head)
-    text = head.decode(encoding, "replace").lstrip("\ufeff")
-    refusal = _refusal(head, text, encoding)
-    if refusal is not None:
-        collector.problem(None, refusal)
-    elif wanted == "plain" or (wanted is None and looks_plain(text)):
-        _read_plain_file(file, encoding, collector)
-        yield "plain"
-    elif wanted is not None:
-        collector.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
-    else:
-        collector.problem(None, refuse_text(text))
+    _read_plain_file(file, collector)
+    yield "plain"
 
 
-def _records(
-    file: Path, head: bytes, wanted: str | None, drop: Callable[[str], object]
-) -> Iterator[Record] | None:
-    """Return the records of a file by the layout of its beginning; ``None`` if it has none."""
-    if head.startswith(PARQUET_MAGIC):
-        return _few(parquet_records(file), file)
-    if is_archive(file):
-        return _few(archive_records(file), file)
-    encoding = encoding_of(head)
-    text = head.decode(encoding, "replace").lstrip("\ufeff")
-    if wanted == "plain" or _refusal(head, text, encoding) is not None:
-        return None
-    separator = separator_of(text) or (widest_separator(text) if wanted == "rows" else None)
-    layout: Callable[[TextIO], Iterator[Record]]
-    if wanted is None and separator is None and looks_plain(text):
-        return None
-    if text.lstrip(" \t\r\n")[0] in "{[":
-        layout = log_records if begins_log(text) else partial(json_records, drop=drop)
-    elif separator is not None:
-        layout = partial(csv_records, separator=separator)
-    else:
-        return None
-    return _few(_opened(file, encoding, layout), file)
-
-
-def _opened(file: Path, encoding: str, layout: Callable[[TextIO], Iterator[Record]]) -> Iterator[Record]:
-    with open_text(file, encoding) as stream:
-        yield from layout(stream)
-
-
-def _read_plain_file(file: Path, encoding: str, collector: Collector) -> None:
-    with open_text(file, encoding) as stream:
+def _read_plain_file(file: Path, collector: Collector) -> None:
+    with open_text(file) as stream:
         whole = stream.read(RECORD_CHARS + 1)
     if len(whole) > RECORD_CHARS:
         collector.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
     else:
         read_plain(whole, collector)
-
-
-def _refusal(head: bytes, text: str, encoding: str) -> str | None:
-    """Return why a file is not read at all, ``None`` if it is text."""
-    for magic, message in _OTHER_FILES:
-        if head.startswith(magic):
-            return message
-    if encoding != "utf-16" and head[:1000].count(0) > len(head[:1000]) / 4:
-        return "neither UTF-8 text nor a known binary format; save the file as UTF-8 text"
-    return None if text.strip(" \t\r\n") else "the file is empty"
 
 
 def _read_records(
@@ -424,7 +313,7 @@ def _pages(file: Path, found: str, collector: Collector, wanted: str | None) -> 
         if other not in others.formats:
             others.formats[other] = None
             with Boundary(lambda _: None):  # reported when the file itself is read
-                records = _records(other, read_head(other), wanted, lambda _: None) or iter(())
+                records = records_of(other, wanted) or iter(())
                 first = [record.value for record in itertools.islice(records, _LOOKED_AT)]
                 others.formats[other] = format_of(first) if wanted is None else wanted
     pages = [other for other in others.files if others.formats[other] == found]
@@ -434,22 +323,9 @@ def _pages(file: Path, found: str, collector: Collector, wanted: str | None) -> 
 def _following(file: Path, collector: Collector, wanted: str | None) -> Iterator[Record]:
     """Yield the records of a further file; what is wrong with it is its own problem."""
     try:
-        yield from _records(file, read_head(file), wanted, collector.drop) or ()
+        yield from records_of(file, wanted, collector.drop) or ()
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
-        yield Record(1, fault=_explained(error))
-
-
-def _few(records: Iterator[Record], file: Path) -> Iterator[Record]:
-    """Yield records, unless there are more than any export has in this many bytes.
-
-    Raises
-    ------
-    TooMuchError
-        If there are.
-    """
-    yield from itertools.islice(records, max(_RECORDS_FREELY, _RECORDS_A_BYTE * file.stat().st_size))
-    if next(records, None) is not None:
-        raise TooMuchError
+        yield Record(1, fault=explained(error))
 
 
 def _recognised(first: list[Record], collector: Collector) -> str | None:

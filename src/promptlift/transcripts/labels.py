@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.boundary import Boundary
+from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.recognition import json_records
-from promptlift.transcripts.sources import encoding_of, open_text, read_head
-from promptlift.transcripts.tables import PARQUET_MAGIC, csv_records, parquet_records
+from promptlift.transcripts.recognition import records_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from promptlift.transcripts.sources import Record
 
@@ -97,20 +95,13 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
     )
 
 
-def _records(path: str | os.PathLike[str]) -> Iterator[Record]:
-    file = Path(path)
+def _records(path: str | os.PathLike[str]) -> Iterable[Record]:
     try:
-        head = read_head(file)
+        return records_of(Path(path), "rows") or ()
     except FileNotFoundError as error:
         raise TranscriptError(f"There is no file {path}") from error
-    if head.startswith(PARQUET_MAGIC):
-        yield from parquet_records(file)
-        return
-    with open_text(file, encoding_of(head)) as stream:
-        if head.lstrip()[:1] in (b"{", b"["):
-            yield from json_records(stream)
-        else:
-            yield from csv_records(stream, ",")
+    except Unreadable:
+        return ()
 
 
 def _label(value: Any) -> Label | None:

@@ -74,11 +74,12 @@ def encoding_of(head: bytes) -> str:
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
-def open_text(path: Path, encoding: str) -> TextIO:
+def open_text(path: Path) -> TextIO:
     """Open a file as text, keeping its line breaks.
 
     Bytes that are not UTF-8 become lone surrogates, which are detected and reported where the text is used.
     """
+    encoding = encoding_of(read_head(path))
     errors = "strict" if encoding == "utf-16" else "surrogateescape"
     return io.TextIOWrapper(cast("Any", open_bytes(path)), encoding=encoding, errors=errors, newline="\n")
 
