@@ -60,6 +60,7 @@ def test_in_a_notebook_the_picture_and_the_table_follow(of_prompts):
     assert shown.index(of_prompts.sentence) < shown.index("<svg") < shown.index("<table>")
     assert "[data-jp-theme-light='false'] .promptlift-figure" in shown
     assert "not an experiment" in shown
+    assert "<td>higher</td>" in shown
     others = of_prompts.others
     assert {"issue", "measure"} <= set(others["kind"])
     assert len(of_prompts.what_else) == others["verdict"].ne("unclear").sum()

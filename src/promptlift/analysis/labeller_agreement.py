@@ -1,4 +1,4 @@
-"""How far several people agree who labelled the same conversations."""
+"""How far people who labelled the same conversations agree."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def side_by_side(
     basis: str | None,
     off: tuple[str, int, float] | None = None,
 ) -> str:
-    """Return how versions on real users compare with the current one; of several, the one about which most is known.
+    """Return how versions on real users compare with the current one; of several, the one with the clearest difference.
 
     Parameters
     ----------

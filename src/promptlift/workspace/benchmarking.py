@@ -93,7 +93,7 @@ def _nobody(rows: Sequence[Mapping[Any, Any]], than: str, within: float) -> str:
     if not any(row["n"] for row in rows):
         return "Nothing is measured yet."
     return (
-        f"For no arm is it proven that it is not {within:g} points or more worse than {than}. "
+        f"No arm is shown to be less than {within:g} points worse than {than}. "
         "More scenarios can prove it: lift.benchmark(…, scenario_set=…, scenarios=…)."
     )
 
@@ -112,13 +112,13 @@ def _answer(
         else "by its tokens, because not every arm has a price"
     )
     if chosen["is_reference"]:
-        why = f"it is the reference, and those that are not {facts['margin']:g} points or more worse cost as much or more"
+        why = f"it is the reference, and no other arm that is shown to be less than {facts['margin']:g} points worse costs less"
         if len(qualified) == 1:
-            why = f"it is the reference, and for no other arm is it proven that it is not {facts['margin']:g} points or more worse"
+            why = f"it is the reference, and no other arm is shown to be less than {facts['margin']:g} points worse"
     else:
         why = (
             f"{chosen['difference']:+.1f} points against the reference ({chosen['difference_low']:+.1f} to "
-            f"{chosen['difference_high']:+.1f}, {chosen['n_pairs']} pairs), not {facts['margin']:g} or more worse than {than} "
+            f"{chosen['difference_high']:+.1f}, {chosen['n_pairs']} pairs), less than {facts['margin']:g} points worse than {than} "
             f"(p {chosen['not_worse_p']:.2g}, adjusted)"
         )
     ended = "" if facts["final"] else " The benchmark has not completed."

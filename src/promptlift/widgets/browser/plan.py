@@ -146,7 +146,7 @@ class BlindCatalogue(Catalogue):
         self._known: dict[int, str | None] = {}
 
     def find(self, query: Query, among: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-        """Return the places in the order of the draw; it cannot be searched, which could show the prompt."""
+        """Return the places in the order of the draw; searching is off, because it could reveal the prompt."""
         del query
         return super().find(Query(), among)
 
