@@ -10,34 +10,40 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.boundary import Boundary
+from promptlift.transcripts import (
+    chatgpt,
+    claude,
+    helicone,
+    langsmith,
+    phoenix,
+    preferences,
+    sharegpt,
+    structured,
+    weave,
+)
 from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
-from promptlift.transcripts.chatgpt import read_chatgpt
-from promptlift.transcripts.claude import read_claude
-from promptlift.transcripts.collector import Collector
+from promptlift.transcripts.collector import Collector, ParsedConversation
 from promptlift.transcripts.gemini import read_gemini
-from promptlift.transcripts.helicone import read_helicone
-from promptlift.transcripts.helpdesk import read_intercom, read_zendesk
+from promptlift.transcripts.helpdesk import intercom_of, read_zendesk
 from promptlift.transcripts.inspect_ai import read_inspect
 from promptlift.transcripts.labels import Label, read_labels
 from promptlift.transcripts.langfuse import read_langfuse, read_langfuse_scores
-from promptlift.transcripts.langsmith import read_langsmith
 from promptlift.transcripts.mlflow import read_mlflow
 from promptlift.transcripts.otlp import read_otlp
-from promptlift.transcripts.phoenix import read_phoenix
 from promptlift.transcripts.plain import read_plain
-from promptlift.transcripts.preferences import read_dpo
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading
 from promptlift.transcripts.recognition import FORMATS, explained, format_of, records_of
 from promptlift.transcripts.refusals import refuse_records
 from promptlift.transcripts.responses import read_batch, read_responses
 from promptlift.transcripts.rows import check_columns, read_rows
-from promptlift.transcripts.sharegpt import read_sharegpt
 from promptlift.transcripts.sources import (
     RECORD_CHARS,
     Record,
@@ -46,13 +52,12 @@ from promptlift.transcripts.sources import (
     open_text,
     too_long,
 )
-from promptlift.transcripts.structured import read_structured
 from promptlift.transcripts.system_prompts import SystemPrompt, SystemPrompts
-from promptlift.transcripts.weave import read_weave
+from promptlift.transcripts.traces import read_traces
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = [
     "FORMATS",
@@ -68,28 +73,36 @@ __all__ = [
     "read_labels",
 ]
 
+Reader = Callable[[Iterable[Record], Collector], None]
+
+
+def _each(parse: Callable[[Record, Collector], ParsedConversation]) -> Reader:
+    """Return what reads one conversation from each record."""
+    return lambda records, collector: collector.add_each(records, parse)
+
+
 # Formats whose records are conversations, so that a file can be read in parts, and ...
-_READERS_OF_RECORDS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
-    "structured": read_structured,
-    "openai": read_structured,
-    "sharegpt": read_sharegpt,
-    "chatgpt": read_chatgpt,
-    "openai-dpo": read_dpo,
-    "claude": read_claude,
+_READERS_OF_RECORDS: Final[dict[str, Reader]] = {
+    "structured": _each(structured.conversation_of),
+    "openai": _each(structured.conversation_of),
+    "sharegpt": _each(sharegpt.conversation_of),
+    "chatgpt": _each(chatgpt.conversation_of),
+    "openai-dpo": _each(preferences.conversation_of),
+    "claude": _each(claude.conversation_of),
     "zendesk": read_zendesk,
-    "intercom": read_intercom,
+    "intercom": _each(intercom_of),
     "inspect": read_inspect,
 }
 # ... others, whose conversations may be spread over the whole file, and over several, such as pages of an API.
-_READERS_OF_FILES: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
+_READERS_OF_FILES: Final[dict[str, Reader]] = {
     "langfuse": read_langfuse,
     "langfuse-scores": read_langfuse_scores,
-    "langsmith": read_langsmith,
-    "phoenix": read_phoenix,
+    "langsmith": partial(read_traces, call_of=langsmith.call_of),
+    "phoenix": partial(read_traces, call_of=phoenix.call_of),
     "otlp": read_otlp,
     "mlflow": read_mlflow,
-    "weave": read_weave,
-    "helicone": read_helicone,
+    "weave": partial(read_traces, call_of=weave.call_of),
+    "helicone": partial(read_traces, call_of=helicone.call_of),
     "openai-responses": read_responses,
     "openai-batch": read_batch,
     "gemini": read_gemini,

@@ -14,13 +14,13 @@ from promptlift.transcripts.chat import CALL, RESULT, kind_of
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something, limited
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from promptlift.transcripts.chat import Kind
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_chatgpt"]
+__all__ = ["conversation_of"]
 
 _READ: Final = frozenset(
     {"mapping", "current_node", "conversation_id", "id", "title", "default_model_slug", "create_time"}
@@ -31,12 +31,8 @@ _SAID: Final = frozenset(
 )
 
 
-def read_chatgpt(records: Iterable[Record], collector: Collector) -> None:
-    """Read the conversations of an export, one per record."""
-    collector.add_each(records, _conversation)
-
-
-def _conversation(record: Record, collector: Collector) -> ParsedConversation:
+def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read the branch of a conversation that was shown last."""
     value = record.value if isinstance(record.value, dict) else {}
     mapping = value.get("mapping")
     if not isinstance(mapping, dict):

@@ -9,12 +9,10 @@ from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_claude"]
+__all__ = ["conversation_of"]
 
 _READ: Final = frozenset({"uuid", "name", "created_at", "updated_at", "chat_messages", "model", "summary"})
 _MESSAGE_READ: Final = frozenset(
@@ -22,12 +20,8 @@ _MESSAGE_READ: Final = frozenset(
 )
 
 
-def read_claude(records: Iterable[Record], collector: Collector) -> None:
-    """Read conversations, one per record."""
-    collector.add_each(records, _conversation)
-
-
-def _conversation(record: Record, collector: Collector) -> ParsedConversation:
+def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read one conversation."""
     value = record.value if isinstance(record.value, dict) else {}
     found = value.get("chat_messages")
     if not isinstance(found, list):

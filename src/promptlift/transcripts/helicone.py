@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.fields import CallFields, known_only
 from promptlift.transcripts.responses import said_in_call
-from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import decoded, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sessions import Call
-    from promptlift.transcripts.sources import Record
 
-__all__ = ["is_request", "read_helicone"]
+__all__ = ["call_of", "is_request"]
 
 _KNOWN: Final = ("request_properties", "properties")
 
@@ -61,12 +57,8 @@ def is_request(value: dict[str, Any]) -> bool:
     return "request_id" in value and not of_request.isdisjoint(value)
 
 
-def read_helicone(records: Iterable[Record], collector: Collector) -> None:
-    """Read requests: those of one session are one conversation."""
-    read_traces(records, collector, _call)
-
-
-def _call(record: dict[str, Any], collector: Collector) -> Call:
+def call_of(record: dict[str, Any], collector: Collector) -> Call:
+    """Read a request: those of one session are one conversation."""
     asked, answered = decoded(record.get("request_body")), decoded(record.get("response_body"))
     if not isinstance(asked, dict) or not asked:
         raise Unreadable(_NO_BODY)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["is_intercom", "is_zendesk", "plain", "read_intercom", "read_zendesk"]
+__all__ = ["intercom_of", "is_intercom", "is_zendesk", "plain", "read_zendesk"]
 
 _OVER: Final = ("closed", "solved")
 _TICKET_READ: Final = frozenset(
@@ -61,11 +61,6 @@ def is_intercom(value: dict[str, Any]) -> bool:
 def read_zendesk(records: Iterable[Record], collector: Collector) -> None:
     """Read tickets: each is one conversation, without internal notes."""
     collector.add_each(collector.expanded(records, _tickets), _ticket)
-
-
-def read_intercom(records: Iterable[Record], collector: Collector) -> None:
-    """Read conversations, without internal notes."""
-    collector.add_each(records, _intercom)
 
 
 def _tickets(value: Any) -> Iterator[tuple[Any, dict[Any, Any]]]:
@@ -134,7 +129,8 @@ def _status(over: bool) -> str:  # noqa: FBT001
     return "completed" if over else "in_progress"
 
 
-def _intercom(record: Record, collector: Collector) -> ParsedConversation:
+def intercom_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read a conversation of Intercom, without internal notes."""
     value = record.value if isinstance(record.value, dict) else {}
     source = inside(value, "source")
     parts = value.get("conversation_parts")

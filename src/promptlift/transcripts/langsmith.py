@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.fields import CallFields, known_only
-from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.wrapped import decoded, first, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sessions import Call, Step
-    from promptlift.transcripts.sources import Record
 
-__all__ = ["is_example", "read_langsmith"]
+__all__ = ["call_of", "is_example"]
 
 _KNOWN: Final = "extra.metadata"
 _COUNTS: Final = tuple(f"{place}usage_metadata." for place in ("", "outputs.", f"{_KNOWN}."))
@@ -57,11 +53,6 @@ _OWN: Final = ("LANGSMITH_", "LANGCHAIN_", "ls_", "usage_metadata", "revision_id
 _CARRIED: Final = {"user_id": "userId", "channel": "channel", "language": "language"}
 
 
-def read_langsmith(records: Iterable[Record], collector: Collector) -> None:
-    """Read runs: the model calls of one thread, or of one trace, are one conversation. So is each example."""
-    read_traces(records, collector, _call)
-
-
 def is_example(value: dict[str, Any]) -> bool:
     """Return whether a record is an example of a data set."""
     if not {"inputs", "outputs"} <= value.keys() or not inside(value, "inputs"):
@@ -71,7 +62,8 @@ def is_example(value: dict[str, Any]) -> bool:
     return known or (value.keys() <= _EXAMPLE.names and bool(inside(value, "outputs")))
 
 
-def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+def call_of(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+    """Read a run or an example: the model calls of one thread, or of one trace, are one conversation."""
     if "run_type" not in record:
         collector.drop_unknown(record, _EXAMPLE.names)
         return _EXAMPLE.call(record, collector, whole=True, metadata=inside(record, "metadata"))

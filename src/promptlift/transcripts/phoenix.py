@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.spans.messages import unflatten
 from promptlift.transcripts.fields import CallFields
-from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.wrapped import at, chat_messages, decoded, first, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sessions import Call, Step
-    from promptlift.transcripts.sources import Record
 
-__all__ = ["read_phoenix"]
+__all__ = ["call_of"]
 
 _NUMBER: Final = re.compile(r"\.\d+")
 _SPAN: Final = CallFields(
@@ -58,12 +54,8 @@ _READ: Final = tuple(
 )
 
 
-def read_phoenix(records: Iterable[Record], collector: Collector) -> None:
-    """Read spans: the model calls of one session, or of one trace, are one conversation."""
-    read_traces(records, collector, _call)
-
-
-def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+def call_of(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+    """Read a span: the model calls of one session, or of one trace, are one conversation."""
     kind = str(first(record, _SPAN.kind)).upper()
     if kind in _SPAN.calls:
         for name in inside(record, "attributes"):

@@ -11,12 +11,10 @@ from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.wrapped import chat_messages, decoded, first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["is_dpo", "read_dpo"]
+__all__ = ["conversation_of", "is_dpo"]
 
 _PREFERRED: Final = ("preferred_output", "chosen")
 _OTHERS: Final = ("non_preferred_output", "rejected")
@@ -32,12 +30,8 @@ def is_dpo(value: dict[str, Any]) -> bool:
     return len(pair) == 2 or ("input" in value and bool(pair))
 
 
-def read_dpo(records: Iterable[Record], collector: Collector) -> None:
-    """Read preference pairs: the conversation with the preferred answer."""
-    collector.add_each(records, _preferred)
-
-
-def _preferred(record: Record, collector: Collector) -> ParsedConversation:
+def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read a preference pair: the conversation with the preferred answer."""
     value = record.value if isinstance(record.value, dict) else {}
     answer = first(value, _PREFERRED)
     if answer is None:

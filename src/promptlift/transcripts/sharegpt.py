@@ -10,12 +10,10 @@ from promptlift.transcripts.collector import ParsedConversation, ParsedMessage
 from promptlift.transcripts.wrapped import first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
-__all__ = ["is_sharegpt", "read_sharegpt"]
+__all__ = ["conversation_of", "is_sharegpt"]
 
 _LISTS: Final = ("conversations", "conversation", "items")
 # A record of two texts: question and answer.
@@ -31,12 +29,8 @@ _IDS: Final = ("id", "conversation_id", "conversationId")
 _READ: Final = frozenset({*_LISTS, *_IDS, "model", "system"})
 
 
-def read_sharegpt(records: Iterable[Record], collector: Collector) -> None:
-    """Read ShareGPT records, one conversation per record."""
-    collector.add_each(records, _conversation)
-
-
-def _conversation(record: Record, collector: Collector) -> ParsedConversation:
+def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read a list of turns, or a pair of texts."""
     value = record.value if isinstance(record.value, dict) else {}
     name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
     if name is None:

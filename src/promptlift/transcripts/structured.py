@@ -17,11 +17,9 @@ from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.sources import Record
 
-__all__ = ["API_FIELDS", "read_structured"]
+__all__ = ["API_FIELDS", "conversation_of"]
 
 _STARTS: Final = ("startedAt", "started_at", "createdAt", "created_at")
 _MODELS: Final = ("llmModel", "llm_model", "model")
@@ -45,12 +43,8 @@ _USAGE: Final = {
 _INSIDE: Final = frozenset({"messages", "metadata"})
 
 
-def read_structured(records: Iterable[Record], collector: Collector) -> None:
-    """Read records with messages or content, one conversation per record."""
-    collector.add_each(records, _conversation)
-
-
-def _conversation(record: Record, collector: Collector) -> ParsedConversation:
+def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
+    """Read a record with messages or content."""
     value = {"messages": record.value} if isinstance(record.value, list) else record.value
     if not isinstance(value, dict):
         raise Unreadable("the record is not an object with messages or content")

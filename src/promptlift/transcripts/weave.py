@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields
 from promptlift.transcripts.sessions import Call, Step
-from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import decoded, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.transcripts.collector import Collector
-    from promptlift.transcripts.sources import Record
 
-__all__ = ["is_call", "read_weave"]
+__all__ = ["call_of", "is_call"]
 
 _CALL: Final = CallFields(
     asked=("inputs",),
@@ -49,12 +45,8 @@ def is_call(value: dict[str, Any]) -> bool:
     return {"op_name", "trace_id", "inputs"} <= value.keys()
 
 
-def read_weave(records: Iterable[Record], collector: Collector) -> None:
-    """Read calls: the calls of a model of one thread, or of one trace, are one conversation."""
-    read_traces(records, collector, _call)
-
-
-def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+def call_of(record: dict[str, Any], collector: Collector) -> Call | Step | None:
+    """Read a call: the calls of a model of one thread, or of one trace, are one conversation."""
     inputs, summary = inside(record, "inputs"), inside(record, "summary")
     is_model = "model" in inputs and not {"messages", "input", "contents"}.isdisjoint(inputs)
     if is_model:
