@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 API_PATH = "/api/v1"
 DEFAULT_PLAN: Final = "enterprise"
 DATABASE_NAME = "promptlift.db"
+# Variables, the attributes that they set, and the numbers that these may have.
 _SECONDS: Final = {
-    "lease_seconds": (1.0, 3600.0),
-    "otlp_quiet_seconds": (0.0, 86_400.0),
-    "rehearsal_seconds": (0.0, REHEARSAL_SECONDS_MAX),
+    "PROMPTLIFT_LEASE_SECONDS": ("lease_seconds", 1.0, 3600.0),
+    "PROMPTLIFT_OTLP_QUIET_SECONDS": ("otlp_quiet_seconds", 0.0, 86_400.0),
+    "PROMPTLIFT_REHEARSAL_SECONDS": ("rehearsal_seconds", 0.0, REHEARSAL_SECONDS_MAX),
 }
 
 
@@ -92,11 +93,9 @@ class ServiceSettings:
             raise ConfigError("PROMPTLIFT_API_KEY must have at least 16 printable ASCII characters")
         if self.secret_key is not None and len(self.secret_key) < 32:
             raise ConfigError("PROMPTLIFT_SECRET_KEY must have at least 32 characters, all of them random")
-        for name, (low, high) in _SECONDS.items():
+        for variable, (name, low, high) in _SECONDS.items():
             if not low <= getattr(self, name) <= high:
-                raise ConfigError(
-                    f"PROMPTLIFT_{name.upper()} must be a number of seconds from {low:.0f} to {high:.0f}"
-                )
+                raise ConfigError(f"{variable} must be a number of seconds from {low:.0f} to {high:.0f}")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
@@ -118,9 +117,8 @@ class ServiceSettings:
             in ("1", "true", "yes", "on"),
             "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
         }
-        for name in _SECONDS:
-            text = env.get(f"PROMPTLIFT_{name.upper()}")
-            if text:
+        for variable, (name, _, _) in _SECONDS.items():
+            if text := env.get(variable):
                 try:
                     values[name] = float(text)
                 except ValueError:
