@@ -9,13 +9,13 @@ from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.deployments import regression_run
-from promptlift.service.deployments.regression_test import Summary, summarize
+from promptlift.service.deployments.regression_test import Summary, pairs_of, summarize
 from service.deployments.test_transitions import refuse_events
 from support.deployed import ORIGINAL, TESTED, TEXTS
 
 NOTHING = summarize([], {}, []).test
 PASSED = Summary(NOTHING.model_copy(update={"passed": True, "verdict": "passed"}), reason=None)
-FAILED = Summary(NOTHING, reason="It is worse")
+FAILED = Summary(NOTHING.model_copy(update={"pairs": pairs_of(None, 3)}), reason="It is worse")
 
 
 def end(world, row, summary):
