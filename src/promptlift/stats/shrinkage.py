@@ -144,20 +144,18 @@ def expected_points(
     return ExpectedPoints(expected, expected - half, expected + half)
 
 
-def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:
-    """Estimate the standard deviation of an account's true effects from its own confirmed optimizations.
+def prior_sd_from(history: Sequence[tuple[float, float]]) -> float:
+    """Estimate the spread of an account's true effects about 0 from its own confirmed optimizations.
 
-    DerSimonian and Laird's estimate of the variance between optimizations, truncated at 0.
+    DerSimonian and Laird's moment estimate of the variance between optimizations, truncated at 0, with 0 in the place of
+    their mean: `expected_lift` shrinks toward 0, and by the spread about the mean of an account whose variants tend to be
+    better it would shrink too much.
 
     Parameters
     ----------
     history
         ``(lift_points, standard_error_points)`` of every confirmed optimization, including those without a
         winner: leaving them out would make the account look better than it is.
-    about
-        Measure the spread about this value, in points, instead of the account's mean. `expected_lift` shrinks
-        toward 0, so it needs the spread about 0: with the spread about the mean of an account whose variants
-        tend to be better it would shrink too much.
 
     Returns
     -------
@@ -180,15 +178,8 @@ def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None
     if not np.all(errors > 0):
         raise ValueError("every standard_error_points in history must be above 0.")
     weights = 1.0 / errors**2
-    total = float(weights.sum())
-    if about is not None:
-        # The same moments with a known mean: nothing is estimated, so no degree of freedom is lost.
-        excess = float(weights @ (effects - about) ** 2) - len(effects)
-        return math.sqrt(max(excess / total, 0.0))
-    mean = float(weights @ effects) / total
-    q = float(weights @ (effects - mean) ** 2)
-    between = (q - (len(effects) - 1)) / (total - float((weights**2).sum()) / total)
-    return math.sqrt(max(between, 0.0))
+    # The mean is not estimated, so no degree of freedom is lost.
+    return math.sqrt(max((float(weights @ effects**2) - len(effects)) / float(weights.sum()), 0.0))
 
 
 class KeptShare(NamedTuple):

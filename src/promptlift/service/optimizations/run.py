@@ -94,7 +94,7 @@ class OptimizationRun(SimulationRun):
             for one in history
             if one.lift_points is not None and one.standard_error_points
         ]
-        return prior_sd_from(known, about=0.0)
+        return prior_sd_from(known)
 
     def cancel(self) -> None:
         """End all tasks of the run, also while it waits to keep its pace."""
