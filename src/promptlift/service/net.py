@@ -171,10 +171,6 @@ class RefusedAddress(NoAnswer):
     """The address is not public, and only public ones are allowed."""
 
 
-class TooSlow(NoAnswer):
-    """The deadline passed."""
-
-
 @dataclass(frozen=True, slots=True)
 class GuardedRequest:
     """A request to send.
@@ -210,14 +206,11 @@ class GuardedReply:
         Headers by lower-case name.
     content
         The raw body, at most ``max_bytes`` of it.
-    whole
-        Whether the body ended there.
     """
 
     status: int
     headers: Mapping[str, str]
     content: bytes
-    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +350,7 @@ class GuardedClient:
                         if opened:
                             raise
         except TimeoutError:
-            raise TooSlow(f"it did not answer within {request.seconds:g} seconds") from None
+            raise NoAnswer(f"it did not answer within {request.seconds:g} seconds") from None
         except socket.gaierror:
             raise NoAnswer("its name has no address") from None
         except (*_BROKEN, httpcore.ConnectError, httpcore.ConnectTimeout, OSError, UnicodeError) as error:
@@ -380,15 +373,19 @@ class GuardedClient:
             ) as response,
         ):
             if request.max_bytes:
-                content, whole = await _body(response, request.max_bytes)
+                content = await _body(response, request.max_bytes)
             else:
+                content = b""
                 deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
-                content, whole = b"", await _drained(response)
+                # If an unneeded body ends soon, the connection can be reused.
+                with contextlib.suppress(TimeoutError, *_BROKEN):
+                    async with asyncio.timeout(DRAIN_SECONDS):
+                        await _body(response, DRAIN_BYTES)
         found: dict[str, str] = {}
         for name, value in response.headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             found[key] = f"{found[key]}, {text}" if key in found else text
-        return GuardedReply(response.status, found, content, whole)
+        return GuardedReply(response.status, found, content)
 
     @cached_property
     def _pool(self) -> httpcore.AsyncConnectionPool:
@@ -424,22 +421,14 @@ class _CheckedNetwork(httpcore.AnyIOBackend):
         raise NoAnswer("its name has no address")
 
 
-async def _body(response: httpcore.Response, max_bytes: int) -> tuple[bytes, bool]:
-    """Return the requested part of a body, and whether that is all of it."""
+async def _body(response: httpcore.Response, max_bytes: int) -> bytes:
+    """Return the requested part of a body."""
     body = bytearray()
     async for piece in response.aiter_stream():
         body += piece
         if len(body) > max_bytes:
-            return bytes(body[:max_bytes]), False
-    return bytes(body), True
-
-
-async def _drained(response: httpcore.Response) -> bool:
-    """Return whether an unneeded body ended soon, so that the connection can be reused."""
-    with contextlib.suppress(TimeoutError, *_BROKEN):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            return (await _body(response, DRAIN_BYTES))[1]
-    return False
+            break
+    return bytes(body[:max_bytes])
 
 
 async def _look_up(host: str, port: int) -> list[str]:

@@ -44,7 +44,7 @@ class ScriptedNet:
         answer = self.answer(request)
         return [
             Sent(
-                NoAnswer(answer) if isinstance(answer, str) else GuardedReply(answer, {}, b"", whole=True),
+                NoAnswer(answer) if isinstance(answer, str) else GuardedReply(answer, {}, b""),
                 0.0,
             )
         ]
