@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from promptlift.errors import NotFound
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.optimizing.run import VariantTables
+from promptlift.workspace.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.analysis.atlas import Atlas
+    from promptlift.schema.topics import Topic
     from promptlift.workspace.conversations import Time
 
 
@@ -29,6 +32,9 @@ class Explaining(VariantTables, ConversationTables):
         level: float = 0.95,
     ) -> Atlas:
         """Find what users ask: topics in the words of the conversations, with shares and outcomes.
+
+        Of one prompt that no model judges they are the topics that the service keeps, by the numbers of :meth:`topics` and with
+        the names that people gave them. Otherwise conversations are grouped here and now.
 
         Parameters
         ----------
@@ -64,8 +70,21 @@ class Explaining(VariantTables, ConversationTables):
         """
         from promptlift import analysis  # noqa: PLC0415  pandas takes its time to load
 
+        kept = self._kept_topics(prompt) if isinstance(prompt, str) else None
         table = self.conversations(prompt, since=since, until=until, where=where, insights=True, content=True)
-        return analysis.atlas(table, level=level)
+        by_words = table["analyser"].dropna().eq("lexicon").all()
+        if kept is None or not by_words or not table["topics"].map(len).any():
+            return analysis.atlas(table, level=level)
+        from promptlift.analysis.atlas.kept import kept_atlas  # noqa: PLC0415  as above
+
+        return kept_atlas(table, kept, level=level)
+
+    def _kept_topics(self, prompt: str) -> Sequence[Topic]:
+        """Return the topics of a prompt, once its conversations have them; a snapshot has only their names."""
+        try:
+            return Topics(self, self._names.known_id(prompt)).known
+        except NotFound:
+            return ()
 
     def why(
         self,

@@ -162,8 +162,8 @@ class Prompts(Session):
     def topics(self, prompt: str) -> Topics:
         """Return the topics that the service keeps of a prompt, to be renamed, pinned, excluded, merged and split.
 
-        Unlike :meth:`atlas`, which groups conversations here and now, they are found in the background and stay the same from day to
-        day; the column ``topics`` of conversations that no model judged has their names.
+        They are found in the background and stay the same from day to day; the column ``topics`` of conversations that no model
+        judged has their names, and :meth:`atlas` counts them.
 
         Parameters
         ----------

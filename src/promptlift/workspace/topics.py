@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.schema.topics import PromptTopics
-    from promptlift.workspace.prompts import Prompts
+    from promptlift.workspace.session import Session
 
 # The service looks for topics where at least this many conversations are judged.
 _ENOUGH: Final = 30
@@ -32,7 +32,7 @@ class Topics:
         The prompt.
     """
 
-    def __init__(self, lift: Prompts, prompt_id: str) -> None:
+    def __init__(self, lift: Session, prompt_id: str) -> None:
         self._lift = lift
         self._prompt_id = prompt_id
         self._found = self._wait()
@@ -53,12 +53,16 @@ class Topics:
             time.sleep(_PAUSE)
 
     @property
+    def known(self) -> list[Topic]:
+        """The topics, the largest first; those that vanished come last."""
+        return [] if self._found is None else self._found.topics
+
+    @property
     def table(self) -> pd.DataFrame:
         """One row per topic, the largest first: its number ``id``, ``name``, ``n`` of the compared conversations, ``stability``, and what was changed."""
         import pandas as pd  # noqa: PLC0415  pandas takes its time to load
 
-        rows = [] if self._found is None else [one.model_dump() for one in self._found.topics]
-        return pd.DataFrame(rows, columns=list(Topic.model_fields))
+        return pd.DataFrame([one.model_dump() for one in self.known], columns=list(Topic.model_fields))
 
     def change(self, topic: str | int, **changes: Any) -> Topics:
         """Change a topic, and wait until the conversations have it; the opposite value undoes a change.
@@ -87,7 +91,7 @@ class Topics:
         return self
 
     def _number(self, topic: str | int) -> int:
-        known = {} if self._found is None else {one.name: one.id for one in self._found.topics}
+        known = {one.name: one.id for one in self.known}
         if isinstance(topic, int):
             return topic
         if topic not in known:

@@ -239,7 +239,7 @@ def atlas(
     basis = basis_of(conversations, outcome)
     about = {"outcome": outcome, "level": level, "seed": seed, "basis": basis, "n": len(frame)}
     table = with_provenance(table, conversations, "atlas", **about)
-    table.attrs["promptlift"]["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
+    table.attrs["promptlift"]["sentences"] = [sentence_of(row, basis) for row in table.to_dict("records")]
     assignments = with_provenance(assignments, conversations, "atlas_assignments", **about)
     kept = conversations if isinstance(conversations, pd.DataFrame) else frame
     return Atlas(table, assignments, kept.assign(topic=name.array))
@@ -313,7 +313,8 @@ def _interval(row: Mapping[Any, Any], column: str) -> str:
     return f"{value} ({low} to {high})"
 
 
-def _sentence(row: Mapping[Any, Any], basis: str | None) -> str:
+def sentence_of(row: Mapping[Any, Any], basis: str | None) -> str:
+    """Return what a row of the table shows."""
     said = f"{name_in_words(row['name'])}: {_interval(row, 'share')} of the conversations"
     if known(row.get("rate")):
         said += f"; {_interval(row, 'rate')} completed their task{as_seen_by(basis)}"
