@@ -186,6 +186,13 @@ def test_of_two_edits_against_one_issue_the_second_must_prevent_more_than_the_fi
     assert search.step().given[0].edits == ("e1", "e2")
 
 
+def test_of_many_edits_against_one_issue_those_that_talked_are_considered():
+    edits = [edit(number, "label") for number in range(1, 13)]
+    search = searched(edits, [("e1",)], recurring(label=["e1"]), cells=200)
+    gains = {one.id: search.worth().of([one.id])[0] for one in edits}
+    assert gains["e1"] > 0.12 > max(gain for name, gain in gains.items() if name != "e1")
+
+
 def test_a_longer_edit_must_gain_more():
     search = searched(
         [edit(1, "label"), edit(2, "refund", LONG)],

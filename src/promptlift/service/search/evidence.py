@@ -33,8 +33,8 @@ EDIT_SD: Final = 0.03
 SHARE_LEAST: Final = 0.02
 # What is known of an issue's frequency before it is counted, as occurrences and conversations: about ``SHARE_LEAST``.
 UNCOUNTED: Final = (0.5, 25)
-# Edits against one issue from which the newest are considered.
-AGAINST_MOST: Final = 6
+# Of more edits against one issue, those with the most conversations are considered: every possibility is.
+AGAINST_MOST: Final = 8
 # Each word must gain this much: readers, bills and other instructions pay for it.
 PRICE: Final = 0.0006
 # Scores are sums of weights, so a zero difference may come out slightly positive.
@@ -194,6 +194,8 @@ class Issues:
         The issue occurs as often as in the logs (Poisson, with a Gamma prior), and less often where edits prevent
         a part of it.
         """
+        talked = {name: sum(n for one, n in self._held.items() if name in edits_of[one]) for name in edits}
+        edits = sorted(edits, key=talked.__getitem__)[-AGAINST_MOST:]
         possible = np.array(list(product(PREVENTS, repeat=len(edits))))
         shares = possible[:, :, 0]
         log_chances = np.log(possible[:, :, 1]).sum(axis=1)
@@ -229,8 +231,7 @@ def worth(
         by_issue.setdefault(edit.issue or name, []).append(name)
     against: dict[str, Against] = {}
     for issue, names in by_issue.items():
-        found = issues.against(issue, names[-AGAINST_MOST:], edits_of)
-        against.update(dict.fromkeys(names, found))
+        against.update(dict.fromkeys(names, issues.against(issue, names, edits_of)))
     precision = np.eye(len(edits)) / EDIT_SD**2
     pull = np.zeros(len(edits))
     expected = {one: _prevented(against, names) for one, names in edits_of.items()}
