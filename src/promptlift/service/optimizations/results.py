@@ -90,12 +90,8 @@ def results_of(
         pairs=pairs_of(analysis, verdict.n_dropped),
         **verified_effect(verdict.verification, dropped=verdict.n_dropped_verifying),
         logged_mix=None if analysis is None else mix,
-        confidence_method=verdict.confidence_method,
-        theta=verdict.theta,
-        confidence_needed=verdict.confidence_needed,
+        **{name: getattr(verdict, name) for name in _DESIGN},
         confidence_calibrated=calibrated,
-        estimand=verdict.estimand,
-        reason=verdict.reason,
         explanation=None if why is None else why.text,
         smallest_findable_points=None if why is None else why.smallest_findable_points,
         pairs_needed=None if why is None else why.pairs_needed,
@@ -126,7 +122,8 @@ def _progress(progress: Progress, stage: str) -> OptimizationProgress:
     )
 
 
-# Fields that the API shares with an analysis under the same names.
+# Fields that the API shares with a verdict, and with an analysis, under the same names.
+_DESIGN: Final = ("confidence_method", "theta", "confidence_needed", "estimand", "reason")
 _EFFECT: Final = (
     *("lift", "lift_low", "lift_high", "lift_expected", "lift_expected_low", "lift_expected_high"),
     *("lift_points", "lift_points_low", "lift_points_high", "lift_points_expected"),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.terms import Terms
     from promptlift.service.search.evidence import Worth
     from promptlift.service.search.pool import Member
-    from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats import Experiment
 
 TOO_SMALL: Final = "The budget pays for no generation beside a confirmation."
@@ -221,18 +220,18 @@ class Searching:
         """Return the pairs of each candidate with the original, which are reported but do not decide."""
         if not self._search.outcomes:
             return {}
-        held = runs.outcomes(connection, self._row.id, stage="screen")
+        goal = self._run.terms.goal
         tallies = {one.number: PairTally() for one in self._search.members[1:]}
+        held = runs.outcomes(connection, self._row.id, stage="screen")
         for cell, rows in runs.by_cell(held).items():
-            if 0 not in rows:
-                continue
-            for arm, row in rows.items():
-                if arm in tallies:
-                    tallies[arm].add(cell, self._measured(row), self._measured(rows[0]))
+            measured = {
+                arm: Measured(row.task_completed, row.sentiment_score, row.quality, goal.score(row))
+                for arm, row in rows.items()
+            }
+            if 0 in measured:
+                for arm in tallies.keys() & measured.keys():
+                    tallies[arm].add(cell, measured[arm], measured[0])
         return tallies
-
-    def _measured(self, row: SimulationRow) -> Measured:
-        return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.terms.goal.score(row))
 
 
 # In its API form
