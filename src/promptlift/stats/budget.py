@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, Self
 
 from promptlift.stats.evidence import e_threshold, mcnemar_log_e_value
 
@@ -207,10 +207,6 @@ class SearchBudget:
     def fewest_passes(self) -> int:
         """Passes of the confirmation if the search uses its whole budget; 0 if the budget is too small for a search."""
         return self.confirm_passes(spent=self.search, generations=1)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the budget as plain JSON."""
-        return asdict(self)
 
 
 def planned_spending(

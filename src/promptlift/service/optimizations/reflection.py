@@ -67,12 +67,9 @@ class WrittenEdits:
     @property
     def why_none(self) -> str:
         """Why nothing was written, as a sentence."""
-        if self.problem is not None:
-            return self.problem
         reasons = " ".join(dict.fromkeys(one["reason"] for one in self.refused))
-        if reasons:
-            return storable_line(f"No edit of the model could be tested. {reasons}", REASON_CHARS)
-        return "The model wrote no edits."
+        none = f"No edit of the model could be tested. {reasons}" if reasons else "The model wrote no edits."
+        return self.problem or storable_line(none, REASON_CHARS)
 
 
 class Reflection:

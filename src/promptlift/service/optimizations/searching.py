@@ -186,19 +186,13 @@ class Searching:
         conversation_updates.forget_in([*searched["edits"], *self._refused], gone)
         state = {
             "search": searched,
-            "budget": self._budget.to_json(),
             "batches": self._batches,
             "shown": self._shown,
             "read": sorted(self._read),
             "refused": self._refused,
             "finalist": finalist,
-            "confirmPasses": self._confirm_passes,
         }
         lifecycle.keep(connection, self._row, experiment, self._run.notes, search=state)
-
-    @property
-    def _confirm_passes(self) -> int:
-        return self._budget.confirm_passes(spent=self._search.spent, generations=self._search.generation)
 
     def _experiment(self, finalist: int | None, tallies: dict[int, PairTally]) -> Experiment:
         searched = Searched(
@@ -206,7 +200,9 @@ class Searching:
             passes=self._batches,
             cells=len(self._search.outcomes),
             conversations=self._search.spent,
-            confirm_passes=self._confirm_passes,
+            confirm_passes=self._budget.confirm_passes(
+                spent=self._search.spent, generations=self._search.generation
+            ),
             conversations_max=self._budget.conversations,
         )
         return self._run.terms.experiment(
@@ -243,17 +239,18 @@ PRUNED: Final = "It does not earn its words according to all conversations of th
 
 def plan_of(terms: Terms, state: Mapping[str, Any], held: Mapping[str, int]) -> SearchPlan:
     """Return the budgets and spending of the parts of an optimization with a search, in conversations."""
-    budget = terms.budget
+    budget, search = terms.budget, state["search"]
+    passes = budget.confirm_passes(spent=search["spent"], generations=search["generation"])
     planned = {
         "search": budget.search,
-        "confirmation": 2 * budget.pass_pairs * state["confirmPasses"],
+        "confirmation": 2 * budget.pass_pairs * passes,
         "verification": 2 * budget.pass_pairs * terms.verification_passes,
     }
     stages = zip(planned.items(), ("screen", "confirm", "verify"), strict=True)
     return SearchPlan(
         **{part: Spending(planned=most, spent=held.get(stage, 0)) for (part, most), stage in stages},
-        generations_max=state["search"]["generations_max"],
-        generations=state["search"]["generation"],
+        generations_max=search["generations_max"],
+        generations=search["generation"],
     )
 
 

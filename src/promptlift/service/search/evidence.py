@@ -126,7 +126,8 @@ class Against:
 
     def prevented(self, edits: Collection[str]) -> float:
         """Return what some edits together are expected to gain against the issue."""
-        return self.left(()) - self.left(edits)
+        left = _left(self.shares, [one in edits for one in self.edits])
+        return float(self.chances @ (self.costs * (1.0 - left)))
 
 
 @dataclass(frozen=True)
