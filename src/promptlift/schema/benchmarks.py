@@ -3,8 +3,6 @@
 The specification lists only the paths of benchmarks.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
@@ -79,7 +77,7 @@ class ScenarioSet(ApiModel):
     """Whether the scenarios are chosen; the first benchmark with the set chooses them."""
     created_at: Annotated[UtcTime | None, Column(tables=("scenario_sets",))] = None
     """When this version was created."""
-    scenarios: list[FixedScenario] | None = None
+    scenarios: list["FixedScenario"] | None = None
     """The scenarios by number; only in ``GET /scenario-sets/:id``."""
 
 

@@ -1,8 +1,7 @@
 """Conversations and how they are logged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, SkipValidation, StringConstraints, field_validator
 
@@ -24,9 +23,6 @@ from promptlift.schema.model import (
     not_null,
     storable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
 CONVERSATION_STATUSES: Final[tuple[ConversationStatus, ...]] = get_args(ConversationStatus)

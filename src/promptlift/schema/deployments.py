@@ -1,7 +1,5 @@
 """The deployment of a variant after its optimization: staged, tested, live, rolled back. Not in the specification."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Webhook events: the envelope, the twelve kinds of the specification and one of ours, their payloads, in one union."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -355,12 +353,12 @@ class Printed:
     high: float
 
     @classmethod
-    def of(cls, value: float) -> Printed:
+    def of(cls, value: float) -> "Printed":
         """Return the range of a printed number."""
         half = _half_a_digit(value)
         return cls(value - half, value + half)
 
-    def meets(self, other: Printed) -> bool:
+    def meets(self, other: "Printed") -> bool:
         """Return whether both may represent the same number."""
         return self.low <= other.high and other.low <= self.high
 

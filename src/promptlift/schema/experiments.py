@@ -4,8 +4,6 @@ Who gets which version follows from a hash of the experiment and the unit alone,
 assign alike, and nothing is stored per unit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Annotated, Any, Final, NamedTuple, Self

@@ -3,8 +3,6 @@
 Fields beyond the specification are ours; another service may omit them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 

@@ -1,7 +1,5 @@
 """The base of every API type: camelCase on the wire, snake_case in Python, unknown fields kept; lists, errors and bounded texts."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar, get_args
@@ -61,6 +59,7 @@ UtcTime = Annotated[
 ]
 
 
+# Modules of models do not postpone the evaluation of annotations: pydantic would compile each of them again at import.
 class _WireModel(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,

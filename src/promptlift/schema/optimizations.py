@@ -1,9 +1,8 @@
 """Optimizations and their variants."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from pydantic import Field
 
@@ -26,9 +25,6 @@ from promptlift.schema.model import (
 from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OptimizationMode = Literal["exploratory", "validation"]
 VariantSource = Literal["prompt", "model", "handed_in"]

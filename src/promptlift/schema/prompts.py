@@ -1,7 +1,5 @@
 """Prompts (agents in the agent scheme): their status view, versions, and people's actions."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, get_args
 

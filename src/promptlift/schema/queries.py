@@ -1,10 +1,9 @@
 """Query parameters, one model per endpoint. They arrive as text, and only the spellings listed here are accepted."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -15,13 +14,9 @@ from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
 from promptlift.schema.experiments import Unit
 from promptlift.schema.model import Pagination, RunStatus, from_wire_time, to_wire_time
+from promptlift.schema.naming import Scheme
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from promptlift.schema.naming import Scheme
 
 OFFSET_MAX: Final = 2**53
 

@@ -4,8 +4,6 @@ Everything beyond ``winnerSelected``, ``winningVariantId``, ``lift`` and ``confi
 leave it out.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -214,7 +212,7 @@ class Effect(ApiModel):
     """Whether the built-in rehearsal model produced the conversations: the numbers say nothing about a real prompt."""
 
     @property
-    def headline(self) -> Effect | LoggedMix:
+    def headline(self) -> "Effect | LoggedMix":
         """The lift to show first: that on the mix of the logged conversations if scenarios come from them."""
         mix = self.logged_mix
         return mix if mix is not None and mix.is_headline and mix.lift is not None else self

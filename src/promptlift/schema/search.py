@@ -1,17 +1,13 @@
 """Results of a search for a better prompt: edits with their evidence, candidates, headroom, and budget. Ours."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Protocol, get_args
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal, Protocol, get_args
 
 from pydantic import Field
 
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 EditOperation = Literal["add", "replace", "delete"]
 EditState = Literal["kept", "pruned", "refused"]

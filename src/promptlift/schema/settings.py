@@ -1,7 +1,5 @@
 """Account-wide settings and their changes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, field_validator

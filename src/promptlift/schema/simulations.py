@@ -1,7 +1,5 @@
 """Simulated conversations and their personas."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator

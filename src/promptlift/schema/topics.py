@@ -3,8 +3,6 @@
 None of this is in the specification: every field and path is ours.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

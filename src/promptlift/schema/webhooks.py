@@ -1,7 +1,5 @@
 """Webhooks, their deliveries and signatures, and example events for tests."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from typing import Annotated, Any, Final, Literal, get_args
