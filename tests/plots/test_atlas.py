@@ -11,15 +11,19 @@ from promptlift.errors import FrameError
 from support.drawn import points, said, whiskers
 from support.topical import topical
 
-pytestmark = pytest.mark.slow  # each groups the conversations anew
+pytestmark = pytest.mark.slow  # the conversations are grouped
 
 TABLE = topical("English", 160)
 FAILED = TABLE["truth"].eq("refund") | (TABLE["truth"].eq("password") & (np.arange(160) % 4 == 0))
 RATED = TABLE.assign(task_completed=pd.array(~FAILED, dtype="boolean"), basis="outcome")
 
 
-def test_the_topic_with_the_most_failures_is_on_top_and_leads_to_its_conversations():
-    found = analysis.atlas(RATED)
+@pytest.fixture(scope="module")
+def found():
+    return analysis.atlas(RATED)
+
+
+def test_the_topic_with_the_most_failures_is_on_top_and_leads_to_its_conversations(found):
     ax = plots.atlas(found, title="auto")
     failures = (found.table["n_known"] * (1 - found.table["rate"])).to_numpy()
     expected = found.table.iloc[np.argsort(-failures, kind="stable")]
@@ -47,8 +51,8 @@ def test_the_topic_with_the_most_failures_is_on_top_and_leads_to_its_conversatio
 
 def test_a_word_list_and_no_outcome_show_shares_alone():
     for table in (TABLE, RATED.assign(basis="words")):
-        ax = plots.atlas(table, title="auto")
-        expected = analysis.atlas(table).table
+        found = analysis.atlas(table)
+        ax, expected = plots.atlas(found, title="auto"), found.table
         from_the_top = sorted(points(ax, "o"), key=lambda place: -place[1])
         assert [x for x, _ in from_the_top] == pytest.approx(expected["share"].tolist())
         assert not ax.patches
@@ -57,7 +61,8 @@ def test_a_word_list_and_no_outcome_show_shares_alone():
         assert f"n = {expected['n'].iloc[0]} of 160" in ax.conversations.marks[0].words
 
 
-def test_few_topics_of_many_and_none_are_said():
-    assert "1 of " in said(plots.atlas(RATED, top=1))
-    assert len(points(plots.atlas(RATED, top=1), "o")) == 1
+def test_few_topics_of_many_and_none_are_said(found):
+    ax = plots.atlas(found, top=1)
+    assert "1 of " in said(ax)
+    assert len(points(ax, "o")) == 1
     assert "No topics were found" in said(plots.atlas(RATED.head(5)))
