@@ -93,7 +93,7 @@ def changes(
     if mentions is not None:
         check_engines(conversations, mentions, "mentions")
     elif is_remote(conversations):
-        needs_long_table(conversations, of, "mentions")
+        needs_long_table(conversations, of)
     tally = _count(conversations, mentions, of, spans)
     both, worst = tally.n.sum(axis=1).tolist(), tally.severity.tolist()
     chosen = sorted(range(len(both)), key=lambda i: (-both[i], -worst[i], tally.titles[i]))[:top]

@@ -156,9 +156,7 @@ def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> st
         return _NO_INSIGHTS
     if by is not None:
         negative = table[table["sentiment"] == "negative"]
-        return _groups(
-            _pooled(negative, by, "n", "total"), "are negative", facts["level"], _share_of("negative")
-        )
+        return _groups(_pooled(negative, by, "n", "total"), "are negative", facts["level"], _NEGATIVE)
     rows = table.set_index(table["sentiment"].astype("str"))
     return _sentiments(
         {label: rows.loc[label, "n"] for label in rows.index}, rows["total"].iloc[0], facts["level"]
@@ -170,9 +168,7 @@ def _sentiment_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if not n:
         return _NO_INSIGHTS
     if by is not None:
-        return _groups(
-            _pooled(table, by, "negative", "n"), "are negative", facts["level"], _share_of("negative")
-        )
+        return _groups(_pooled(table, by, "negative", "n"), "are negative", facts["level"], _NEGATIVE)
     return _sentiments({label: table[label].sum() for label in ("negative", "positive")}, n, facts["level"])
 
 
@@ -388,10 +384,6 @@ def _difference(ends: Ends, one: str, other: str) -> str:
     return capital(differs(one, other, ends) if leaves_out_zero(*ends[1:]) else alike(one, other, ends))
 
 
-def _share_of(label: str) -> str:
-    return f"the share of {label} conversations"
-
-
 def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, outcome: str) -> str:
     """Return how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
@@ -431,6 +423,7 @@ def _rate(part: Any, whole: Any, level: float) -> tuple[float, float, float]:
     return share, low, high
 
 
+_NEGATIVE: Final = "the share of negative conversations"
 _COMPLETION: Final = f"Whether tasks were completed {UNTOLD}"
 _SENTIMENT: Final = "Sentiment as a word list scores it, relative to the usual score of"
 # Titles in the place of findings that a word list cannot carry.

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 _ABOUT: Final = ("labeller", "labelled_at", "chance", "draw_id", "prompt_id", "optimization_id", "label_id")
 
 
-def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
+def long_labels(labels: Any) -> pd.DataFrame:
     """Return a table of labels with one row per answer: conversation_id, question, value, and what is known of each.
 
     Parameters
     ----------
     labels
         Table of labels, long or wide.
-    empty
-        Whether answers without a value are among them.
 
     Raises
     ------
@@ -44,7 +42,7 @@ def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
         if "value" not in present:
             raise FrameError(["value"], present, hint=hint)
         frame = collect(labels, [KEY, "question", "value", *about])
-        return frame[(empty | frame["value"].notna()) & frame[KEY].notna() & frame["question"].notna()]
+        return frame[frame["value"].notna() & frame[KEY].notna() & frame["question"].notna()]
     questions = [name for name in present if name not in (KEY, *about)]
     if not questions:
         raise FrameError(["question", "value"], present, hint=hint)
@@ -52,12 +50,10 @@ def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
     # Answers of several kinds in one column.
     wide = frame.astype(dict.fromkeys(questions, "object"))
     long = wide.melt([KEY, *about], questions, var_name="question", value_name="value")
-    return long[(empty | long["value"].notna()) & long[KEY].notna()].reset_index(drop=True)
+    return long[long["value"].notna() & long[KEY].notna()].reset_index(drop=True)
 
 
-def label_records(
-    labels: Any, *, labeller: str, chance: float | None = None, empty: bool = False
-) -> list[Row]:
+def label_records(labels: Any, *, labeller: str, chance: float | None = None) -> list[Row]:
     """Return labels as the rows that are kept: the fields of ``POST /labels`` by their Python names.
 
     Parameters
@@ -66,8 +62,6 @@ def label_records(
         Table of labels, long or wide.
     labeller, chance
         Who answered, and the chance of the draw, where the table does not say.
-    empty
-        Whether empty answers are among them, with no value.
 
     Raises
     ------
@@ -77,12 +71,12 @@ def label_records(
         When a value cannot be used.
     """
     rows = []
-    for given in long_labels(labels, empty=empty).to_dict("records"):
+    for given in long_labels(labels).to_dict("records"):
         question = QUESTIONS.get(str(given["question"]), str(given["question"]))
         row: Row = {
             KEY: str(given[KEY]),
             "question": _text(question, "A question", limits.NAME_CHARS),
-            "value": None if is_missing(given["value"]) else _answer(question, given["value"]),
+            "value": _answer(question, given["value"]),
             "labeller": _text(given.get("labeller"), "A labeller", limits.NAME_CHARS)
             if not is_missing(given.get("labeller"))
             else labeller,
@@ -94,7 +88,7 @@ def label_records(
             row["chance"] = _chance(known)
         if not is_missing(given.get("draw_id")):
             row["draw_id"] = str(given["draw_id"])
-        if row["value"] or empty:
+        if row["value"]:
             rows.append(row)
     return rows
 

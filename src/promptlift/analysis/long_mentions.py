@@ -26,7 +26,7 @@ SIGNS_OF_INSIGHTS: Final = ("task_completed", "sentiment", "sentiment_score")
 _SEVERITY_CODES: Final = {name: code for code, name in enumerate(SEVERITIES)} | {"critical": 2}
 
 
-def needs_long_table(table: Any, column: str, argument: str) -> NoReturn:
+def needs_long_table(table: Any, column: str) -> NoReturn:
     """Raise: an engine needs the long table, because lists are not taken apart here.
 
     Raises
@@ -36,7 +36,7 @@ def needs_long_table(table: Any, column: str, argument: str) -> NoReturn:
     ValueError
         When it has one of lists.
     """
-    long = f"Pass the long table of the same engine: {argument}=snapshot.scan({column!r}, engine=…)."
+    long = f"Pass the long table of the same engine: mentions=snapshot.scan({column!r}, engine=…)."
     present = names_of(table)
     if column not in present:
         raise FrameError([column], present, hint=long)

@@ -224,7 +224,7 @@ def _mentions(
     check_top(top)
     conversations, by = one_group_column(conversations, by)
     if mentions is None and is_remote(conversations):
-        needs_long_table(conversations, column, "mentions")
+        needs_long_table(conversations, column)
     needed = [KEY, *([column] if mentions is None else []), "task_completed"]
     require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
     if mentions is not None:

@@ -266,20 +266,18 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
     return f"{differs(one, other, ends, what)}."
 
 
-def trend_sentence(found: Mapping[str, Any], name: Any = None, *, basis: str | None = None) -> str:
+def trend_sentence(found: Mapping[str, Any], *, basis: str | None = None) -> str:
     """Return whether completion rises or falls.
 
     Parameters
     ----------
     found
         An entry of ``trends`` of ``analysis.completion_trend``.
-    name
-        Of the group.
     basis
         What the verdicts rest on.
     """
     ends = found["points_per_day"], found["points_low"], found["points_high"]
-    said = trend(ends, "" if is_missing(name) else name_in_words(name), is_trend=bool(found["is_trend"]))
+    said = trend(ends, is_trend=bool(found["is_trend"]))
     return f"{said}{'' if said.startswith('No ') else as_seen_by(basis)}."
 
 

@@ -52,7 +52,6 @@ class Provenance:
     rows: int
     total: int | None
     complete: bool | None
-    fetched_at: str = ""
     deleted: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     changed: bool = False
@@ -401,7 +400,6 @@ def _provenance(tables: list[pd.DataFrame]) -> Provenance:
         rows=sum(rows),
         total=sum(totals) if len(totals) == len(facts) and not changed else None,
         complete=None if None in states or changed else all(map(bool, states)),
-        fetched_at=max(str(one.get("fetched_at") or "") for one in facts),
         deleted=sum(int(one.get("deleted_meanwhile") or 0) for one in facts),
         warnings=dict(warnings),
         changed=changed,

@@ -66,7 +66,7 @@ def read_plain(text: str, collector: Collector) -> None:
     )
 
 
-def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[ParsedMessage]:
+def split_messages(text: str, collector: Collector) -> list[ParsedMessage]:
     """Split labelled text into messages.
 
     Raises
@@ -81,7 +81,7 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
     labels: set[str] = set()
     before: list[tuple[int, str]] = []
     joined = 0
-    for number, row in enumerate(_lines(text), start=line):
+    for number, row in enumerate(_lines(text), start=1):
         match = _LABEL.match(row)
         if match and (not labels or match.group(1) in labels):
             first = first or match.group(1)

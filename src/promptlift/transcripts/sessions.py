@@ -77,7 +77,6 @@ class Step:
     """A step of a run that is not a model call, such as the use of a tool."""
 
     trace: Any
-    session: Any = None
     failed: bool = False
 
 

@@ -71,9 +71,9 @@ def name_in_title(text: Any, width: int = IN_TITLE) -> str:
     return in_a_sentence(one_line(text, width)) or "(empty)"
 
 
-def names_in_title(names: Sequence[Any], width: int = IN_TITLE) -> list[str]:
+def names_in_title(names: Sequence[Any]) -> list[str]:
     """Return names as `name_in_title` does, but cut by what tells them apart."""
-    return [in_a_sentence(name) or "(empty)" for name in distinct_lines(names, width)]
+    return [in_a_sentence(name) or "(empty)" for name in distinct_lines(names, IN_TITLE)]
 
 
 def quoted(text: Any) -> str:
