@@ -179,18 +179,14 @@ def completion_trend(
     )  # fmt: skip
     found = count(freq=freq)
     # Weeks are for the eye; the days within them say more about a trend.
-    days = count(freq="D") if _has_few_weeks(found) else found
+    are_few = len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
+    days = count(freq="D") if found.freq == "W" and are_few else found
     told = may_tell(basis_of(conversations))
     trends = {"trends": _trends(days) if told else []} if days.freq == "D" else {}
     rates = rate_columns(found.counts, level)
     result = period_table(found, conversations, "completion_trend", rates, by=by, level=level, **trends)
     _mark_versions(result, conversations, found)
     return with_rates(result, conversations, labels, by=by, level=level)
-
-
-def _has_few_weeks(found: PeriodCounts) -> bool:
-    """Return whether the periods are weeks, few enough to test the days within them."""
-    return found.freq == "W" and len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
 
 
 def _mark_versions(result: pd.DataFrame, conversations: Any, found: PeriodCounts) -> None:

@@ -230,10 +230,6 @@ def _completion(asked: _Asked) -> NDArray[np.bool_]:
     return np.asarray(outcome_codes(asked.frame) >= 2) & asked.in_group()
 
 
-def _completion_trend(asked: _Asked) -> NDArray[np.bool_]:
-    return _completion(asked) & asked.in_period()
-
-
 def _labelled(asked: _Asked) -> NDArray[np.bool_]:
     """Return a mask of the rows with the sentiment asked for, or with any."""
     usual = asked.facts.get("usual")
@@ -247,10 +243,6 @@ def _labelled(asked: _Asked) -> NDArray[np.bool_]:
 
 def _sentiment_distribution(asked: _Asked) -> NDArray[np.bool_]:
     return _labelled(asked) & asked.in_group()
-
-
-def _sentiment_trend(asked: _Asked) -> NDArray[np.bool_]:
-    return _sentiment_distribution(asked) & asked.in_period()
 
 
 def _mentioning(asked: _Asked, column: str) -> NDArray[np.bool_]:
@@ -353,10 +345,13 @@ _ANALYSES: Final[dict[str, tuple[tuple[str, ...], Callable[[_Asked], NDArray[np.
     "changes": (("title", "side"), _changes),
     "compare": (("variant",), _compare),
     "completion": (("group",), _completion),
-    "completion_trend": (("period", "group"), _completion_trend),
+    "completion_trend": (("period", "group"), lambda asked: _completion(asked) & asked.in_period()),
     "issues": (("title", "group"), _mentions),
     "segments": (("column", "segment"), _segments),
     "sentiment_distribution": (("sentiment", "group"), _sentiment_distribution),
-    "sentiment_trend": (("period", "group", "sentiment"), _sentiment_trend),
+    "sentiment_trend": (
+        ("period", "group", "sentiment"),
+        lambda asked: _sentiment_distribution(asked) & asked.in_period(),
+    ),
     "topics": (("title", "group"), _mentions),
 }

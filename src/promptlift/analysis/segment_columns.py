@@ -282,7 +282,8 @@ def _merge(
         large.append(together(f"other ({len(small):,} values)", merged, small))
     if len(given) == 1 and sizes[0] == int(totals.sum()):
         return replace(nothing, why_not="all conversations have the same value")
-    kept = tuple(one for one in large if _can_be_compared(one, totals, smallest))
+    largest = int(totals.sum()) - smallest
+    kept = tuple(one for one in large if smallest <= int(one.counts.sum()) <= largest)
     if not kept:
         return replace(nothing, why_not=f"no value has {smallest} conversations, with as many in the rest")
     return Split(name, kept, known, totals)
@@ -308,8 +309,3 @@ def rank_correlation(first: Split, second: Split, rows: Rows) -> float:
         return 0.0
     covariance = np.cov(ranks, aweights=weight, ddof=0)
     return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
-
-
-def _can_be_compared(segment: Segment, totals: NDArray[np.int64], smallest: int) -> bool:
-    size = int(segment.counts.sum())
-    return size >= smallest and int(totals.sum()) - size >= smallest

@@ -241,7 +241,11 @@ def splits_of(
     named = [*present, *(["topics"] if topics is not None and "topics" not in present else [])]
     computed = [name for name in (HOUR, *named[len(present) :]) if name not in present]
     needed = [outcome, *(name for name in asked if name not in computed)]
-    require(conversations, needed, hint=_hint(outcome))
+    hint = (
+        f"outcome ({outcome}) is a column of true and false, and by names columns to split by. "
+        "Read the table with lift.conversations(prompt_id=…, insights=True)."
+    )
+    require(conversations, needed, hint=hint)
     if outcome in asked:
         raise ValueError(f"{outcome} is the outcome, so it cannot be a segment as well.")
     times = _times(conversations, required=HOUR in asked and HOUR not in present)
@@ -301,7 +305,9 @@ def _without_twins(splits: Sequence[Split], reader: Reader) -> dict[str, Split]:
     changed: dict[str, Split] = {}
     for split in ordered:
         mine = [next(numbers) for _ in split.segments]
-        twin = next((one.column for one in kept if _say_the_same(one, split, reader)), None)
+        bins = [one for one in kept if one.ordered and split.ordered]
+        alike = (one for one in bins if abs(reader.rank_correlation(one, split)) >= _SAME_RANKS)
+        twin = next((one.column for one in alike), None)
         own = tuple(one for one, number in zip(split.segments, mine, strict=True) if number not in owner)
         if twin is None and mine and not own:
             twin = owner[mine[0]]
@@ -314,21 +320,10 @@ def _without_twins(splits: Sequence[Split], reader: Reader) -> dict[str, Split]:
     return changed
 
 
-def _say_the_same(one: Split, other: Split, reader: Reader) -> bool:
-    return one.ordered and other.ordered and abs(reader.rank_correlation(one, other)) >= _SAME_RANKS
-
-
 def task_of(conversations: Any) -> str | None:
     """Return the column that names the task of a conversation, as benchmarks and replays log it; None without one."""
     names = names_of(conversations)
     return next((name for name in names if _TASK.fullmatch(name.removeprefix(METADATA_PREFIX))), None)
-
-
-def _hint(outcome: str) -> str:
-    return (
-        f"outcome ({outcome}) is a column of true and false, and by names columns to split by. "
-        "Read the table with lift.conversations(prompt_id=…, insights=True)."
-    )
 
 
 def _is_segment(name: str, outcome: str, present: Sequence[str]) -> bool:

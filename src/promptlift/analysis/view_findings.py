@@ -175,8 +175,8 @@ def _production_metrics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if len(harmed):
         row = harmed.iloc[0]
         before, after = (metric_text(row["metric"], row[side]) for side in ("before", "after"))
-        others = [metric_name(metric).lower() for metric in harmed["metric"].iloc[1:]]
-        also = f"; {_list(others)} regressed too" if others else ""
+        others = [name_in_title(metric_name(metric).lower(), 28) for metric in harmed["metric"].iloc[1:]]
+        also = f"; {', '.join(others)} regressed too" if others else ""
         return f"{name_in_title(metric_name(row['metric']))} regressed from {before} to {after}{_test_of(row)}{also}"
     metrics = counted(len(compared), "metric")
     tested = compared[compared["p"].notna()]
@@ -191,10 +191,6 @@ def _test_of(row: Any) -> str:
     if not (known(row["p"]) and known(row["level"])):
         return ""
     return f" (p {row['p']:.2g}, {'below' if row['p'] < row['level'] else 'not below'} {row['level']:.2g})"
-
-
-def _list(names: Any) -> str:
-    return ", ".join(name_in_title(name, 28) for name in names)
 
 
 VIEWS: Final[dict[str, Callable[..., str]]] = {

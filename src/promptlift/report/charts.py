@@ -81,10 +81,12 @@ def _drawn(book: Any, chart: Chart, left: int) -> Any:
             }
         )
     made.set_title({"name": chart.title, "overlay": False, "name_font": {"size": 12}})
+    # Bars end at the next 5 % above every interval.
+    most = max(share.high for _, shares in chart.series for share in shares)
     shares_axis = {
         "num_format": "0%",
         "min": 0,
-        "max": 1.0 if is_line else _end(chart),
+        "max": 1.0 if is_line else min(1.0, math.ceil(20 * most) / 20),
         "major_gridlines": {"visible": True, "line": {"color": "#E3E7EC"}},
     }
     if is_line:
@@ -104,12 +106,6 @@ def _drawn(book: Any, chart: Chart, left: int) -> Any:
     made.set_legend({"position": "bottom"} if len(chart.series) > 1 else {"none": True})
     made.show_blanks_as("gap")
     return made
-
-
-def _end(chart: Chart) -> float:
-    """Return the next 5 % above every interval."""
-    most = max(share.high for _, shares in chart.series for share in shares)
-    return min(1.0, math.ceil(20 * most) / 20)
 
 
 def _error_bars(shares: Sequence[Estimate], column: int) -> dict[str, Any]:

@@ -311,7 +311,7 @@ class Collector:
             fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
             prompt_name=scalar_text(conversation.prompt_name),
             prompt_version=scalar_text(conversation.prompt_version),
-            title=_title(conversation.title),
+            title=" ".join((scalar_text(conversation.title) or "").split())[:_TITLE_CHARS] or None,
             metadata=metadata,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
@@ -452,11 +452,6 @@ def scalar_text(value: Any) -> str | None:
     if not is_something(value) or isinstance(value, dict | list | bool):
         return None
     return str(value)
-
-
-def _title(value: Any) -> str | None:
-    text = scalar_text(value)
-    return None if text is None else " ".join(text.split())[:_TITLE_CHARS] or None
 
 
 def _bytes(text: str, what: str) -> int:

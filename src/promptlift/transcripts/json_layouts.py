@@ -261,8 +261,10 @@ class _Window:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
-                if self._ended or not self._cut(error):
-                    return self._fault(error)
+                may_be_cut = error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
+                if self._ended or not may_be_cut:
+                    at = self.line + self.text.count("\n", self.at, error.pos)
+                    return Record(at, fault=f"not valid JSON: {error.msg}; {_LOST}", last=True)
             except (RecursionError, ValueError) as error:
                 # Valid JSON that cannot be decoded: nested too deeply, or a number with thousands of digits.
                 self._skip()
@@ -291,14 +293,6 @@ class _Window:
         self.text, self.at = self.text[self.at :] + piece, 0
         self._ended = not piece
         return bool(piece)
-
-    def _cut(self, error: json.JSONDecodeError) -> bool:
-        """Return whether the error may come from the end of the part."""
-        return error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
-
-    def _fault(self, error: json.JSONDecodeError) -> Record:
-        line = self.line + self.text.count("\n", self.at, error.pos)
-        return Record(line, fault=f"not valid JSON: {error.msg}; {_LOST}", last=True)
 
     def _skip(self) -> None:
         """Skip a value by its brackets and quotes alone, holding no more than a piece of it."""

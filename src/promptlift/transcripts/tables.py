@@ -243,8 +243,7 @@ def _rows(batch: Any, most: int) -> Iterator[dict[str, Any]]:
 
 
 def _plain_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+    return {
+        name: value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+        for name, value in row.items()
+    }

@@ -209,7 +209,7 @@ class Comparing(ConversationTables, Prompts):
         from promptlift.analysis import two_groups  # noqa: PLC0415  pandas takes its time to load
 
         read = partial(self.conversations, insights=True, since=since, until=until, where=where)
-        columns = _columns(by)
+        columns = (by,) if isinstance(by, str) else tuple(by or ())
         names, table = self._two_groups(first, second, prompt, columns, read)
         parts = two_groups.answer(
             table,
@@ -304,10 +304,6 @@ class Comparing(ConversationTables, Prompts):
             table, names, outcome="task_completed", level=0.95, tz="UTC", notes=(said,), labels=labels
         )
         return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
-
-
-def _columns(by: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(by or ())
 
 
 def _values(side: Any, columns: Sequence[str]) -> Sequence[Any]:

@@ -210,7 +210,8 @@ class Pull:
                 f"{service['account_id']}. {elsewhere}"
             )
         # unspecified: the embedded service takes any free port, so there the account says that it is the same.
-        same_computer = all(_is_here(one["base_url"]) for one in (was, service)) and was["account_id"]
+        hosts = [urlsplit(one["base_url"]).hostname or "" for one in (was, service)]
+        same_computer = all(map(is_loopback, hosts)) and was["account_id"]
         if was["base_url"] != service["base_url"] and not same_computer:
             raise SnapshotError(
                 f"{self._folder} is a snapshot of {was['base_url']}, and this is {service['base_url']}. {elsewhere}"
@@ -271,7 +272,7 @@ class Pull:
                 filters={"prompt_id": self._options.prompt_id},
                 content=content,
                 totals=self._totals,
-                finished_at=_now(),
+                finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 pulls=manifest.pulls + 1,
                 requests=self._task.requests,
                 deleted_meanwhile=found.dropped,
@@ -421,11 +422,3 @@ def _has_rows(snapshot: Snapshot) -> bool:
 
 def _added(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:
     return {name: counts.get(name, 0) + more.get(name, 0) for name in counts | more}
-
-
-def _is_here(base_url: str) -> bool:
-    return is_loopback(urlsplit(base_url).hostname or "")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
