@@ -40,7 +40,7 @@ def test_a_monitor_shows_a_run_while_it_continues_and_stops_it(shown, service, w
     expect(box).to_contain_text(f"30 of at most {said.progress.conversations_max:,}")
     # Seven, and four that would verify a winner.
     expect(box).to_contain_text("2 of at most 11")
-    expect(box).to_contain_text(f"lift so far +{said.analysis.lift:.1f} %")
+    expect(box).to_contain_text(f"lift so far +{said.analysis.lift:.1f}%")
     expect(box).to_contain_text(f"confidence {said.confidence:.2f}, a winner needs 0.95")
     notebook.screenshot("monitor-running")
     # The run continues, and nobody touches the page.

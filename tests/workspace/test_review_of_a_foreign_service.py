@@ -29,7 +29,7 @@ def lift(foreign):
 def test_no_interval_is_invented_and_the_rest_works(foreign, lift):
     review = ReviewFrontEnd(VariantReview(lift, "o00001"))
     card = review.card("va")
-    assert "lift +12.5 %, interval unavailable: the service reports no sample size" in card.text
+    assert "lift +12.5%, interval unavailable: the service reports no sample size" in card.text
     row = review.root.one(".plw-variant", variant="va")
     assert row.all(".plw-piece-hollow")
     assert not row.all(".plw-piece-line")

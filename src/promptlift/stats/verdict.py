@@ -360,10 +360,11 @@ def why_no_winner(
     )
     words = [_first_sentence(reason, confidence, confidence_needed, harmed)]
     if points is not None:
-        words.append(f"Measured over {n} pairs: {points:+.1f} points.")
+        measured = f"{points:+.1f}".replace("-", "−")
+        words.append(f"Measured over {n} pairs: {measured} points.")
         if findable is not None:
             words.append(
-                f"With {n} pairs the smallest true difference found in 80 % of runs is {findable:.1f} points."
+                f"With {n} pairs the smallest true difference found in 80% of runs is {findable:.1f} points."
             )
         if needed is not None:
             words.append(f"A true difference of {points:.1f} points needs about {needed} pairs.")

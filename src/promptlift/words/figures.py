@@ -87,7 +87,7 @@ def signed(value: float, digits: int = 1, unit: str = "") -> str:
 
 def relative(change: float) -> str:
     """Format a change in percent with its sign, in a column of such numbers."""
-    return signed(change, unit=" %")
+    return signed(change, unit="%")
 
 
 def points(shown: str) -> str:

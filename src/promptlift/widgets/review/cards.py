@@ -196,7 +196,7 @@ class Card:
         row, (low, high) = self.row, axis
         if self.is_original:
             pieces = [Piece("gap", round(100 * -low / (high - low), 2)), Piece("zero")]
-            return interval_bar(pieces, "the original, at 0 %")
+            return interval_bar(pieces, "the original, at 0%")
         ends, expected = (row["lift"], row["lift_low"], row["lift_high"]), row["lift_expected"]
         interval = row["uncertainty_source"] == "service"
         pieces = effect_pieces(*ends, expected=expected, axis=axis, interval=interval)
@@ -301,4 +301,4 @@ def _figure(value: float | None, form: str, unit: str = "") -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.1f} %"
+    return "" if value is None else f"{100 * value:.1f}%"
