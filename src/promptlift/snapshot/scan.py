@@ -8,6 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote
 
+import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -118,7 +119,10 @@ def scan(
     found = read(place, wanted, table, connection, storage_options or {})
     if not wanted or not _partitioned(wanted):
         return found
-    return _FINISH[engine](found, None if prompts is None else dict(prompts))
+    frame = nw.from_native(found)
+    columns = frame.collect_schema().names()
+    found = frame.drop([name for name in _OWN if name in columns]).to_native()
+    return found if prompts is None or "prompt" in columns else _NAMED[engine](found, dict(prompts))
 
 
 def _is_address(root: str) -> bool:
@@ -273,38 +277,24 @@ def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ..
     return groups
 
 
-def _finish_duckdb(found: Any, prompts: dict[str, str] | None) -> Any:
-    """Drop columns used only by pulls, and add the names of prompts."""
-    own = [name for name in _OWN if name in found.columns]
-    kept = f"* EXCLUDE ({', '.join(own)})" if own else "*"
-    if prompts is None or "prompt" in found.columns:
-        return found.select(kept) if own else found
+def _named_duckdb(found: Any, prompts: dict[str, str]) -> Any:
     # A map instead of a join: the rows stay in the order of the files, and no second table must be kept
     # alive.
     ids, names = (", ".join(map(_quoted, texts)) for texts in (prompts, prompts.values()))
     named = "MAP {}::MAP(VARCHAR, VARCHAR)" if not prompts else f"MAP([{ids}], [{names}])"
-    return found.select(f"{kept}, element_at({named}, prompt_id)[1] AS prompt")
+    return found.select(f"*, element_at({named}, prompt_id)[1] AS prompt")
 
 
-def _finish_polars(found: Any, prompts: dict[str, str] | None) -> Any:
-    """Drop columns used only by pulls, and add the names of prompts."""
+def _named_polars(found: Any, prompts: dict[str, str]) -> Any:
     import polars as pl  # noqa: PLC0415  (an extra)
 
-    columns = found.collect_schema().names()
-    found = found.drop([name for name in _OWN if name in columns])
-    if prompts is None or "prompt" in columns:
-        return found
     named = pl.col("prompt_id").replace_strict(prompts or {"": None}, default=None, return_dtype=pl.String)
     return found.with_columns(named.alias("prompt"))
 
 
-def _finish_spark(found: Any, prompts: dict[str, str] | None) -> Any:
-    """Drop columns used only by pulls, and add the names of prompts."""
+def _named_spark(found: Any, prompts: dict[str, str]) -> Any:
     from pyspark.sql import functions  # noqa: PLC0415  (an extra)
 
-    found = found.drop(*(name for name in _OWN if name in found.columns))
-    if prompts is None or "prompt" in found.columns:
-        return found
     if not prompts:
         return found.withColumn("prompt", functions.lit(None).cast("string"))
     pairs = [functions.lit(text) for pair in prompts.items() for text in pair]
@@ -316,8 +306,9 @@ _ENGINES: Final[dict[str, Callable[..., Any]]] = {
     "polars": _in_polars,
     "spark": _in_spark,
 }
-_FINISH: Final[dict[str, Callable[..., Any]]] = {
-    "duckdb": _finish_duckdb,
-    "polars": _finish_polars,
-    "spark": _finish_spark,
+# What adds the names of prompts.
+_NAMED: Final[dict[str, Callable[..., Any]]] = {
+    "duckdb": _named_duckdb,
+    "polars": _named_polars,
+    "spark": _named_spark,
 }
