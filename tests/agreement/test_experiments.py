@@ -110,7 +110,7 @@ def test_stop_and_apply_an_experiment(wire, client, root, edited, start):
 def test_what_simulations_were_worth(wire, client):
     found = client.experiments.calibration()
     assert same(found, wire.get("/calibration"))
-    assert (found.pairs, found.share) == ([], None)
+    assert (found.data, found.share) == ([], None)
     assert "not known yet" in found.sentence
 
 

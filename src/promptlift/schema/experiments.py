@@ -305,7 +305,7 @@ class CalibrationPair(LinkedModel):
 class Calibration(ApiModel):
     """What simulations were worth for an account."""
 
-    pairs: list[CalibrationPair]
+    data: list[CalibrationPair]
     """Every variant that was simulated and then met users, newest first."""
     share: float | None = None
     """Slope of the line through 0 of the changes that users showed over the expected ones; ``None`` below five variants with both."""

@@ -231,7 +231,7 @@ class Living(Session):
         'Of 6 variants, production showed 71% of the change that simulations let expect (40% to 102%)'
         """
         found = self.client.experiments.calibration()
-        table = self._table("calibration", lambda: _rows(found.pairs))
+        table = self._table("calibration", lambda: _rows(found.data))
         kept = {"kept": (found.share, found.share_low, found.share_high)} if found.share is not None else {}
         table.attrs["promptlift"] |= {"sentence": found.sentence, "level": 0.95, **kept}
         return table

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from promptlift.schema.experiments import ASSIGNMENT, Assignment, ExperimentCreate
+from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import StopRequest
 from promptlift.service import clock
 from promptlift.service.actions import experiments as actions
+from promptlift.service.deployments.calibration import calibration
 from promptlift.service.optimizations import lifecycle
+from promptlift.service.routes.messages import _wire as wire_of
 from promptlift.service.store import optimizations
 from promptlift.stats import Experiment
 from support.deployed import EXPECTED_POINTS, Logged, World, later
@@ -50,7 +53,7 @@ def found(world):
 
 
 def known(world):
-    return [one["difference"] for one in found(world)["pairs"] if "difference" in one]
+    return [one["difference"] for one in found(world)["data"] if "difference" in one]
 
 
 @both
@@ -67,13 +70,13 @@ def test_five_variants_tell_what_expectations_are_worth(world):
     apply_one(World(world.database), more=10)
     told = found(world)
     assert told["share"] is None
-    assert (len(told["pairs"]), len(known(world))) == (6, 4)
+    assert (len(told["data"]), len(known(world))) == (6, 4)
     assert told["sentence"].endswith("5 variants whose change in production is known, and there are 4")
     apply_one(world, more=10)
     told = found(world)
     assert told["share"] == pytest.approx(5.0 / EXPECTED_POINTS)
     assert told["shareLow"] < 0.5 < told["shareHigh"]
-    newest = told["pairs"][0]
+    newest = told["data"][0]
     assert (newest["source"], newest["predictedExpected"]) == ("before and after", EXPECTED_POINTS)
     assert (newest["nBefore"], newest["rateBefore"], newest["nAfter"], newest["rateAfter"]) == (
         *(200, 0.6),
@@ -86,15 +89,15 @@ def test_five_variants_tell_what_expectations_are_worth(world):
 @both
 def test_side_by_side_with_the_original_counts_without_an_apply_and_before_before_and_after(world):
     done = apply_one(world, more=10)
-    applied = found(world)["pairs"][0]
+    applied = found(world)["data"][0]
     world.prompt_id = world.add_prompt()
     tried = world.variant(world.optimization(), 2)
-    assert [one["variantId"] for one in found(world)["pairs"]] == [applied["variantId"]]
+    assert [one["variantId"] for one in found(world)["data"]] == [applied["variantId"]]
     run_live(world, {tried: 0.5}, completed=(10, 10))
     newest = run_live(world, {tried: 0.5}, completed=(10, 12))
     # Lost units, or another text beside it, say nothing of what the simulation predicted.
     run_live(world, {tried: 0.5}, completed=(10, 20), units=(400, 200))
-    second, first = found(world)["pairs"]
+    second, first = found(world)["data"]
     assert first == applied
     assert (second["variantId"], second["experimentId"], second["source"]) == (tried, newest, "side by side")
     assert (second["nBefore"], second["rateBefore"], second["nAfter"]) == (400, 0.5, 400)
@@ -106,7 +109,7 @@ def test_side_by_side_with_the_original_counts_without_an_apply_and_before_befor
     world.prompt_id = applied["promptId"]
     run_live(world, {"v1": 0.5}, completed=(10, 12))  # the original beside the variant that was applied
     run_live(world, {world.variant(done, 2): 0.5}, completed=(10, 12))  # beside another text
-    assert [one["variantId"] for one in found(world)["pairs"]] == [tried, applied["variantId"]]
+    assert [one["variantId"] for one in found(world)["data"]] == [tried, applied["variantId"]]
 
 
 def test_the_next_result_says_it(world):
@@ -120,3 +123,11 @@ def test_the_next_result_says_it(world):
     said = found(world)["sentence"]
     assert said.startswith("Of 5 variants, production showed 50% ")
     assert f"{said}." in warnings
+
+
+def test_a_pair_names_its_prompt_under_both_schemes(world):
+    apply_one(world, more=10)
+    with world.database.read() as connection:
+        answer = calibration(connection, world.account)
+    (pair,) = wire_of(answer, LINKS)["data"]
+    assert pair["promptId"] == pair["agentId"] == world.prompt_id

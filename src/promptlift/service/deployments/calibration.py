@@ -41,7 +41,7 @@ def calibration(connection: Connection, account_id: str) -> Calibration:
     kept = kept_share(known)
     share, low, high = (None, None, None) if kept is None else kept[:3]
     return Calibration(
-        pairs=sorted(found.values(), key=lambda pair: pair.applied_at, reverse=True),
+        data=sorted(found.values(), key=lambda pair: pair.applied_at, reverse=True),
         share=share,
         share_low=low,
         share_high=high,
