@@ -12,7 +12,7 @@ from promptlift.stats.passes import Outcome
 from support.experiments import chance, play, same
 
 
-def test_no_cell_no_persona_and_no_scenario_is_used_twice():
+def test_no_cell_and_no_persona_is_used_twice():
     run = Experiment(3, "validation", seed=4)
     cells = []
     answer = chance([0.7] * 4, 1)
@@ -20,18 +20,17 @@ def test_no_cell_no_persona_and_no_scenario_is_used_twice():
         cells += step.cells
         run.record(Outcome(c.number, a, answer(c, a)) for c in step.cells for a in step.arms)
     assert [cell.number for cell in cells] == list(range(len(cells)))
-    assert len({cell.scenario for cell in cells}) == len(cells)
     assert Counter(Counter(cell.persona for cell in cells).values()) == {3: len(cells) // 3}
 
 
-def test_a_panel_has_the_same_personas_with_new_scenarios_and_says_so():
+def test_a_panel_has_the_same_personas_with_new_cells_and_says_so():
     run = Experiment(2, "exploratory", persona_count=4, scenarios_per_simulation=2, estimand="panel")
     first = run.next_pass()
     play(run, same, most=1)
     second = run.next_pass()
     assert [cell.persona for cell in first.cells] == [cell.persona for cell in second.cells]
     assert {cell.persona for cell in first.cells} == {0, 1, 2, 3}
-    assert not {cell.scenario for cell in first.cells} & {cell.scenario for cell in second.cells}
+    assert not {cell.number for cell in first.cells} & {cell.number for cell in second.cells}
     assert run.verdict().estimand == "panel"
     assert any("Fixed personas" in warning for warning in run.verdict().warnings)
 

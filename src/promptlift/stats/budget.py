@@ -295,8 +295,8 @@ class Design:
 
     Attributes
     ----------
-    mode, confidence_mode
-        Those of the run.
+    mode
+        That of the run.
     theta
         Theta of the likelihood ratio.
     keep
@@ -306,7 +306,6 @@ class Design:
     """
 
     mode: Mode
-    confidence_mode: ConfidenceMode
     theta: float
     keep: tuple[int, ...]
     confirm_passes: int
@@ -328,7 +327,7 @@ class Design:
         """
         keep = screening_plan(variant_count, mode, max_iterations)
         theta = theta_of(mode, confidence_mode)
-        return cls(mode, confidence_mode, theta, keep, confirm_passes(variant_count, mode, max_iterations))
+        return cls(mode, theta, keep, confirm_passes(variant_count, mode, max_iterations))
 
     def log_e(self, pairs: Discordance) -> float:
         """Return the logarithm of the e-value of "the variant is better"."""

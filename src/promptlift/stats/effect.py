@@ -97,8 +97,6 @@ class LiftInterval:
         Ends in percent of the original's rate (Fieller); ``None`` if unbounded.
     level, look, max_looks
         Parameters of the interval.
-    multiplier
-        Standard errors on each side at this look.
     standard_error_points
         Standard error of the difference in points.
     clustered
@@ -112,7 +110,6 @@ class LiftInterval:
     level: float
     look: int
     max_looks: int
-    multiplier: float
     standard_error_points: float | None
     clustered: bool = False
 
@@ -209,7 +206,7 @@ def interval_of(
     """Compute the interval of a pair table with possibly fractional counts, as of weighted pairs; see `lift_interval`."""
     c = look_multiplier(look, max_looks, level=level)
     if n11 + n10 + n01 + n00 == 0:
-        return LiftInterval(None, None, None, None, level, look, max_looks, c, None)
+        return LiftInterval(None, None, None, None, level, look, max_looks, None)
     m1, m0, covariance = _moments(n11, n10, n01, n00)
     by_persona = clustered_covariance(clusters) if clusters is not None else None
     clustered = by_persona is not None and by_persona.difference_se > CLUSTER_RATIO * covariance.difference_se
@@ -225,7 +222,6 @@ def interval_of(
         level=level,
         look=look,
         max_looks=max_looks,
-        multiplier=c,
         standard_error_points=100.0 * covariance.difference_se,
         clustered=clustered,
     )

@@ -201,7 +201,6 @@ class Experiment:
             Cell(
                 number=first_cell + at,
                 persona=first_persona + at // scenarios,
-                scenario=first_cell + at,
                 order=tuple([arms[place] for place in order]),
             )
             for at, order in enumerate(orders)
@@ -323,7 +322,7 @@ class Experiment:
             confidence_needed=needed / (1.0 + needed),
             trace=tuple(last.trace) if last is not None else (),
             lift_trace=tuple(last.lift_trace) if last is not None else (),
-            variants=tuple(self._variant(arm, winner) for arm in range(1, self.variant_count + 1)),
+            variants=tuple(self._variant(arm) for arm in range(1, self.variant_count + 1)),
             verification=last.verified(estimand=self.estimand) if last is not None else None,
             confidence_method=LIKELIHOOD_RATIO,
             theta=self._design.theta,
@@ -347,7 +346,7 @@ class Experiment:
             for name, margin in GUARDRAIL_MARGINS.items()
         )
 
-    def _variant(self, arm: int, winner: int | None) -> VariantStats:
+    def _variant(self, arm: int) -> VariantStats:
         confirmation = self._confirmation
         if confirmation is not None and confirmation.arm == arm:
             return variant_stats(
@@ -356,7 +355,6 @@ class Experiment:
                 stage="confirm",
                 analysis=self._analysis(confirmation),
                 prior_sd_points=self.prior_sd_points,
-                is_winner=arm == winner,
                 is_finalist=True,
                 screened_out_after=self._screened_out.get(arm),
             )

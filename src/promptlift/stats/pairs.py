@@ -42,7 +42,7 @@ class PairAnalysis:
         Ends of the interval of the expected lift, at the same level.
     lift_points, lift_points_low, lift_points_high, lift_points_expected
         The same in percentage points.
-    interval_level, look, max_looks, multiplier
+    interval_level, look, max_looks
         Level of the interval, number of the look, number of looks, and its number of standard errors.
     standard_error_points
         Standard error of ``lift_points``.
@@ -75,7 +75,6 @@ class PairAnalysis:
     interval_level: float
     look: int
     max_looks: int
-    multiplier: float
     standard_error_points: float | None
     clustered: bool
     e_value: float
@@ -169,7 +168,6 @@ def analyse_pairs(
         interval_level=interval.level,
         look=look,
         max_looks=max_looks,
-        multiplier=interval.multiplier,
         standard_error_points=interval.standard_error_points,
         clustered=interval.clustered,
         e_value=mcnemar_e_value(n10, n01, theta=theta),

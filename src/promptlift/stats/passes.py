@@ -182,15 +182,14 @@ class Cell(NamedTuple):
     ----------
     number
         Number of the cell in the experiment; never used twice.
-    persona, scenario
-        Numbers of the draws. A new number is a fresh draw.
+    persona
+        Number of the draw. A new number is a fresh draw; the scenario is new in every cell.
     order
         The arms in the order in which they run here.
     """
 
     number: int
     persona: int
-    scenario: int
     order: tuple[int, ...]
 
 

@@ -121,8 +121,6 @@ class LabelTest:
         1 if there is nothing to compare.
     cramers_v
         Size of the association, 0 to 1; ``None`` if there is nothing to compare.
-    statistic
-        Pearson's chi², without continuity correction.
     method
         ``chi2``, or ``permutation`` (Fisher-Freeman-Halton) if an expected count is below 5.
     n
@@ -131,7 +129,6 @@ class LabelTest:
 
     p: float
     cramers_v: float | None
-    statistic: float
     method: Literal["chi2", "permutation"]
     n: int
 
@@ -191,15 +188,15 @@ def label_test(counts: ArrayLike) -> LabelTest:
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     n = float(table.sum())
     if min(table.shape) < 2:
-        return LabelTest(1.0, None, 0.0, "chi2", int(n))
+        return LabelTest(1.0, None, "chi2", int(n))
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     expected = np.outer(rows, columns) / n
     statistic = float(((table - expected) ** 2 / expected).sum())
     v = math.sqrt(statistic / n / (min(table.shape) - 1))
     if expected.min() >= 5.0:
         freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
-        return LabelTest(float(chdtrc(freedom, statistic)), v, statistic, "chi2", int(n))
-    return LabelTest(_freeman_halton(table, rows, columns), v, statistic, "permutation", int(n))
+        return LabelTest(float(chdtrc(freedom, statistic)), v, "chi2", int(n))
+    return LabelTest(_freeman_halton(table, rows, columns), v, "permutation", int(n))
 
 
 def _freeman_halton(

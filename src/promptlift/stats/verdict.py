@@ -107,14 +107,14 @@ class VariantStats:
     stage
         ``confirm`` for the finalist, otherwise ``screen``. The two stages ran on different cells: not
         comparable.
-    is_winner, is_finalist
-        Whether it won, whether it is the finalist.
+    is_finalist
+        Whether it is the finalist.
     screened_out_after
         Number of the pass after which it was dropped; ``None`` if it never was.
     analysis
         Pair table, rates, lift, interval. Its ``confidence`` is meaningless for a variant that was only
         screened; use the one here.
-    confidence, e_value
+    confidence
         Of the confirmation; ``None`` for a variant that was only screened.
     sentiment, quality, original_sentiment, original_quality
         Means over the pairs in which both arms have the metric; ``None`` without any.
@@ -128,12 +128,10 @@ class VariantStats:
 
     arm: int
     stage: Stage
-    is_winner: bool
     is_finalist: bool
     screened_out_after: int | None
     analysis: PairAnalysis
     confidence: float | None
-    e_value: float | None
     sentiment: float | None
     quality: float | None
     original_sentiment: float | None
@@ -297,7 +295,6 @@ def variant_stats(
     look: int = 1,
     max_looks: int = 1,
     prior_sd_points: float,
-    is_winner: bool = False,
     is_finalist: bool = False,
     screened_out_after: int | None = None,
 ) -> VariantStats:
@@ -308,16 +305,13 @@ def variant_stats(
         )
     sentiment, original_sentiment = tally.sentiment.means()
     quality, original_quality = tally.quality.means()
-    confirmed = stage == "confirm"
     return VariantStats(
         arm=arm,
         stage=stage,
-        is_winner=is_winner,
         is_finalist=is_finalist,
         screened_out_after=screened_out_after,
         analysis=analysis,
-        confidence=analysis.confidence if confirmed else None,
-        e_value=analysis.e_value if confirmed else None,
+        confidence=analysis.confidence if stage == "confirm" else None,
         sentiment=sentiment,
         quality=quality,
         original_sentiment=original_sentiment,

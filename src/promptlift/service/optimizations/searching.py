@@ -168,7 +168,7 @@ class Searching:
         for at, order in enumerate(draws.argsort(axis=1).tolist()):
             cell = step.first_cell + at
             persona = cell % len(terms.panel) if terms.panel else cell // terms.size["scenarios"]
-            cells.append(Cell(cell, persona, cell, tuple(step.arms[place] for place in order)))
+            cells.append(Cell(cell, persona, tuple(step.arms[place] for place in order)))
         return Pass(number, "screen", step.arms, tuple(cells))
 
     # Stored state
