@@ -303,10 +303,6 @@ class _Encoding(NamedTuple):
     centre: Numbers
     basis: Numbers
 
-    def columns(self, rows: Features) -> Numbers:
-        found: Numbers = (_matrix(rows, self.names) - self.centre) @ self.basis
-        return found
-
     def judge(self, weights: Numbers, intercepts: Numbers) -> FittedJudge:
         """Convert models of columns to models of features."""
         of_features = weights @ self.basis.T
