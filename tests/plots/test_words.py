@@ -26,6 +26,12 @@ UNJUDGED = small(started_at=["2026-01-01"], sentiment=[None])
     [
         ("issues", conversations(0), {}, "No conversations with insights"),
         ("issues", JUDGED, {}, "No issues"),
+        (
+            "topics",
+            JUDGED.assign(topics=[[]]),
+            {},
+            "No topics: too few conversations, or they share their words by chance only",
+        ),
         ("changes", conversations(0), {"at": "2026-02-10"}, "No conversations with insights"),
         ("changes", JUDGED, {"at": "2026-02-10"}, "No issues"),
         ("changes", conversations(50), {"at": "2020-01-01"}, PLOTS["nothing to compare"]),

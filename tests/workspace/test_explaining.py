@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from contextlib import closing
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 import promptlift
 from promptlift import analysis
-from promptlift.errors import ConfigError, FrameError
+from promptlift.errors import ConfigError, FrameError, NotFound
 from promptlift.local import wait_for_insights
+from promptlift.schema.topics import PromptTopics
 from promptlift.service.store.database import Database
-from promptlift.workspace import NothingMatchesWarning
+from promptlift.workspace import NothingMatchesWarning, Topics
 from support.topical import logged
 from support.wire import open_account
 
@@ -67,6 +70,27 @@ def test_topics_of_the_service_are_columns_of_conversations_and_follow_a_rename(
     assert named(first) == n
     with pytest.raises(ValueError, match="There is no topic 'What'; there are: "):
         kept.change("What", pinned=True)
+
+
+def kept(topics, ready=0):
+    """The kept topics of a prompt with so many judged conversations, as a service gives them."""
+    api = SimpleNamespace(
+        topics=topics, status=lambda _: SimpleNamespace(insights=SimpleNamespace(ready=ready))
+    )
+    return Topics(SimpleNamespace(client=SimpleNamespace(prompts=api)), "prm_1")
+
+
+def test_where_there_are_no_topics_they_say_why(monkeypatch):
+    def missing(_):
+        raise NotFound("Topics not found", status=404, code="NOT_FOUND", request="GET")
+
+    monkeypatch.setattr("promptlift.workspace.topics._LONGEST_WAIT", 0.0)
+    none = PromptTopics(topics=[], n_compared=40, found_at=datetime.now(UTC))
+    found = kept(lambda _: none)
+    assert repr(found) == "No topics in 40 conversations: they share their words no more than by chance."
+    assert found.table.empty
+    assert repr(kept(missing, 29)).endswith("once 30 conversations are judged.")
+    assert "the service is looking for them" in repr(kept(missing, 30))
 
 
 def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):

@@ -11,6 +11,7 @@ from promptlift.analysis.sentences import score_rule
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.estimates import ENDS, draw_differences, fit_points, points_axis
+from promptlift.plots.mentions import nothing_mentioned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +76,7 @@ def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     if table.empty:
         theme.frame_rows(ax, label_of_x)
         there = facts["n_before"] or facts["n_after"]
-        theme.show_empty(ax, f"No {label}s" if there else "No conversations with insights", ticks=False)
+        theme.show_empty(ax, nothing_mentioned(label, there), ticks=False)
         return theme.notes_of(table)
     shown = table.sort_values("difference", ascending=True, kind="stable", na_position="first")
     rows = np.arange(len(shown), dtype=np.float64)

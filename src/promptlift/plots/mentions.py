@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from promptlift.analysis.reading import By
 
-__all__ = ["draw_mentions", "issues", "topics"]
+__all__ = ["draw_mentions", "issues", "nothing_mentioned", "topics"]
+
+
+def nothing_mentioned(label: str, judged: int) -> str:
+    """Return why there are no issues, or no topics, to draw."""
+    if not judged:
+        return "No conversations with insights"
+    why = ": too few conversations, or they share their words by chance only" if label == "topic" else ""
+    return f"No {label}s{why}"
 
 
 def issues(
@@ -139,8 +147,7 @@ def draw_mentions(
     theme.frame_rows(ax, "Share of conversations with insights")
     titles = list(dict.fromkeys(table[label]))
     if not titles:
-        text = f"No {label}s" if facts["n_judged"] else "No conversations with insights"
-        theme.show_empty(ax, text, ticks=False)
+        theme.show_empty(ax, nothing_mentioned(label, facts["n_judged"]), ticks=False)
         return theme.notes_of(table)
     totals = _totals(groups)
     # The highest title stands above its row.

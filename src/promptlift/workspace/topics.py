@@ -35,6 +35,7 @@ class Topics:
     def __init__(self, lift: Session, prompt_id: str) -> None:
         self._lift = lift
         self._prompt_id = prompt_id
+        self._looking = False
         self._found = self._wait()
 
     def _wait(self) -> PromptTopics | None:
@@ -48,7 +49,8 @@ class Topics:
                     return found
             except NotFound:
                 counts = api.status(self._prompt_id).insights
-                if late or counts is None or counts.ready < _ENOUGH:
+                self._looking = counts is not None and counts.ready >= _ENOUGH
+                if late or not self._looking:
                     return None
             time.sleep(_PAUSE)
 
@@ -100,10 +102,14 @@ class Topics:
 
     def __repr__(self) -> str:
         if self._found is None:
+            if self._looking:
+                return "No topics yet: the service is looking for them. Ask again in a minute."
             return f"No topics yet: the service looks for them once {_ENOUGH} conversations are judged."
         there = [one for one in self._found.topics if one.vanished_at is None and not one.split]
         new = sum(one.found_at == self._found.found_at for one in there)
         gone = [one.name for one in self._found.topics if one.vanished_at == self._found.found_at]
+        if not there and not gone:
+            return f"No topics in {self._found.n_compared:,} conversations: they share their words no more than by chance."
         lines = [
             f"- {one.name}: {one.n:,} of {self._found.n_compared:,} compared conversations" for one in there
         ]
