@@ -260,6 +260,9 @@ def tables():
         "segments, a bin": analysis.segments(
             judged.assign(channel="web", n_turns=np.r_[np.arange(100) % 50, np.arange(100) % 80 + 9])
         ),
+        "segments, topics": analysis.segments(
+            judged.rename(columns={"channel": "topics"}).assign(topics=100 * [["refund · card"]] + 100 * [["late · parcel"]])
+        ),
         "segments, unproven": analysis.segments(judged.assign(basis="model")),
         "timeline": timeline((20, 40), (35, 40)),
         "timeline, alike": timeline((20, 40), (21, 40)),

@@ -203,9 +203,11 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
 
 
 def segment_in_words(row: Mapping[Any, Any]) -> str:
-    """Return what people call a segment, such as "topic booking"."""
-    column = str(row["column"]).removeprefix("metadata.")
-    return f"{one_line(_NAMES.get(column, column), 40)} {name_in_words(row['segment'])}"
+    """Return what people call a segment, such as "hour 18:00 to 23:59" or "topic “refund · card”"."""
+    column, segment = str(row["column"]).removeprefix("metadata."), name_in_words(row["segment"])
+    if column in ("topics", "issues") and not row["n_merged"]:
+        segment = f"“{segment}”"
+    return f"{one_line(_NAMES.get(column, column), 40)} {segment}"
 
 
 def issue_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
