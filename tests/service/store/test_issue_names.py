@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from sqlalchemy import update
 
 from promptlift.service import clock
 from promptlift.service.insights.issue_groups import GroupsAnswer, IssueNaming, merge
 from promptlift.service.llm.port import ChatAnswer, LlmBadAnswer, LlmUnavailable
 from promptlift.service.store import accounts, aggregates, events
+from promptlift.service.store.tables.accounts import AccountRow
 from support.databases import sqlite_only
 
 
@@ -93,6 +95,17 @@ def test_a_model_that_does_not_answer_leaves_the_titles_for_the_next_time(filled
     assert set(names_of(filled)) == {"Parcel never came", "Rude tone"}
     with filled.database.read() as connection:
         assert accounts.used_in_period(connection, filled.account, "tokens", now=clock.now()) == 49
+
+
+@sqlite_only
+def test_an_account_without_tokens_left_asks_nothing(filled, model):
+    with filled.database.write() as connection:
+        row = update(AccountRow).filter_by(id=filled.account)
+        connection.execute(row.values(limits={"tokens_per_month": 1}))
+        accounts.add_usage(connection, filled.account, "tokens", 1, now=clock.now())
+    judge(filled, "c1", "Parcel never came", "Rude tone")
+    IssueNaming(filled.database, model, "m").step()
+    assert (model.asked, names_of(filled)) == ([], {})
 
 
 @sqlite_only

@@ -12,7 +12,6 @@ contains only numbers of titles, no text. The worst that a title can cause is a 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
 from functools import lru_cache
@@ -21,10 +20,10 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 
 from promptlift.service import clock
+from promptlift.service.insights.naming import ask_for_names
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.llm.port import Cancelled, LlmError
-from promptlift.service.store import accounts, aggregates
+from promptlift.service.store import aggregates
 from promptlift.service.store.events import NewInsights
 
 if TYPE_CHECKING:
@@ -162,15 +161,12 @@ class _Leaders:
         return None
 
 
-_LOG = logging.getLogger(__name__)
-
 EVERY_SECONDS: Final = 30.0
 # Days of issues to group, titles at a time, and existing groups to compare with.
 DAYS: Final = 90
 NEW_TITLES: Final = 100
 OLD_GROUPS: Final = 150
 TITLE_CHARS: Final = 120
-ANSWER_TOKENS: Final = 4_000
 
 _RULES: Final = """\
 You group names of problems that were found in conversations with an AI assistant, so that an analyst can count them.
@@ -249,28 +245,16 @@ class IssueNaming:
             for number, title in enumerate(titles)
         ]
         messages, _ = data_messages(_RULES, records, "Group the titles.", seed=0)
-        tokens = 0
-        try:
-            answer = self._client.chat(
-                messages,
-                purpose="issues",
-                model=self._model,
-                temperature=0.0,
-                max_tokens=ANSWER_TOKENS,
-                schema=GroupsAnswer,
-            )
-            tokens = answer.tokens
-            return [group.members for group in answer.parsed.groups]
-        except Cancelled:
-            return None
-        except LlmError as error:
-            tokens = error.tokens
-            _LOG.info("issues were not grouped by the model: %s", error)
-            return None
-        finally:
-            if tokens:
-                with self._database.write() as connection:
-                    accounts.add_usage(connection, account_id, "tokens", tokens, now=clock.now())
+        answer = ask_for_names(
+            self._client,
+            self._database,
+            account_id,
+            messages,
+            purpose="issues",
+            model=self._model,
+            schema=GroupsAnswer,
+        )
+        return None if answer is None else [group.members for group in answer.groups]
 
 
 def merge(old: Sequence[str], new: Sequence[str], groups: Sequence[Sequence[int]]) -> dict[str, str]:

@@ -8,7 +8,6 @@ one line of text: the worst that a hostile conversation can cause is a wrong nam
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import defaultdict
 from functools import lru_cache
@@ -22,8 +21,8 @@ from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob, each
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.naming import ask_for_names
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.llm.port import Cancelled, LlmError
 from promptlift.service.store import accounts, topics
 from promptlift.service.store.rows import Rows
 from promptlift.words.names import distinct_lines
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.prompts import Waiting
     from promptlift.service.store.topics import DuePrompt
 
-_LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 2.0
 _RENEWED_AFTER: Final = clock.DAY
@@ -57,7 +55,6 @@ NAME_CHARS: Final = 60
 _SUMMARY_CHARS: Final = 300
 _TEXT_CHARS: Final = 500
 _NAMED_MAX: Final = 60
-_ANSWER_TOKENS: Final = 4_000
 
 _RULES: Final = """\
 You name topics that were found in conversations with an AI assistant, for an analyst.
@@ -219,7 +216,7 @@ class TopicJob(SingletonJob):
         now = clock.moment()
         found = _records(known, renewed, [*contents], now, exclusions)
         if self._client is not None:
-            self._name(prompt.account_id, found, contents, exclusions)
+            self._name(self._client, prompt.account_id, found, contents, exclusions)
         shown = PromptTopics(topics=found, n_compared=len(contents), found_at=now)
         were, are = (set[int]() if kept is None else {*kept.numbers} for kept in (before, renewed.kept))
         # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
@@ -238,15 +235,15 @@ class TopicJob(SingletonJob):
                 self._news.set()
 
     def _name(
-        self, account_id: str, found: Sequence[Topic], contents: Mapping[str, str], exclusions: Exclusions
+        self,
+        client: ChatClient,
+        account_id: str,
+        found: Sequence[Topic],
+        contents: Mapping[str, str],
+        exclusions: Exclusions,
     ) -> None:
         """Have the model name new topics; if it does not answer, they keep their words."""
-        client = self._client
         new = [one for one in found if one.named_by == "words" and one.vanished_at is None][:_NAMED_MAX]
-        with self._database.read() as connection:
-            limit = accounts.token_limit_reached(connection, account_id, now=clock.now())
-        if not new or client is None or limit is not None:
-            return
         records = [
             {
                 "number": one.id,
@@ -255,28 +252,19 @@ class TopicJob(SingletonJob):
             }
             for one in new
         ]
-        messages, _ = data_messages(_RULES, records, "Name the topics.", seed=0)
-        tokens = 0
-        try:
-            answer = client.chat(
-                messages,
-                purpose="topics",
-                model=client.settings.model,
-                temperature=0.0,
-                max_tokens=_ANSWER_TOKENS,
-                schema=TopicsAnswer,
-            )
-            tokens = answer.tokens
-            by_number = {one.number: one for one in answer.parsed.topics}
-        except Cancelled:
+        if not new:
             return
-        except LlmError as error:
-            tokens, by_number = error.tokens, {}
-            _LOG.info("topics were not named by the model: %s", error)
-        finally:
-            if tokens:
-                with self._database.write() as connection:
-                    accounts.add_usage(connection, account_id, "tokens", tokens, now=clock.now())
+        messages, _ = data_messages(_RULES, records, "Name the topics.", seed=0)
+        answer = ask_for_names(
+            client,
+            self._database,
+            account_id,
+            messages,
+            purpose="topics",
+            model=client.settings.model,
+            schema=TopicsAnswer,
+        )
+        by_number = {} if answer is None else {one.number: one for one in answer.topics}
         for topic in new:
             said = by_number.get(topic.id)
             name = "" if said is None else storable_line(said.name, NAME_CHARS)
