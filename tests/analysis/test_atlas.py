@@ -43,7 +43,7 @@ def test_none_is_named_where_words_are_shuffled(seed):
 def test_topics_of_a_third_are_found_where_the_rest_has_none():
     table, rest = topical("English", 40, seed=1), topical("English", 80, seed=51, shuffled=True)
     found = analysis.atlas(table_of([*table["content"], *rest["content"]]))
-    assert agreement(table["truth"], found.assignments["cluster"].fillna(0)[:40]) == (1.0, 1.0)
+    assert min(agreement(table["truth"], found.assignments["cluster"].fillna(0)[:40])) >= 0.9
 
 
 @pytest.mark.slow

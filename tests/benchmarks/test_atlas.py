@@ -13,8 +13,8 @@ import pytest
 from promptlift import analysis
 from promptlift.analysis.atlas.why import contrast
 from promptlift.analysis.segment_rows import task_numbers
-from promptlift.clustering.grouping import Grouping
-from promptlift.clustering.vectors import Space, blocks_of, ending, opening, turns_of
+from promptlift.clustering.grouping import Grouping, read_blocks
+from promptlift.clustering.vectors import Space, ending, opening
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.stats.multiplicity import holm
@@ -74,8 +74,7 @@ def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
     """Partition the same points by k-means that is told their number, and by HDBSCAN where it is installed."""
     from scipy.cluster.vq import kmeans2
 
-    documents = [opening(turns_of(content)) for content in table["content"]]
-    words, tools = blocks_of(documents)
+    words, tools, _ = read_blocks(table["content"], opening)
     _, points = Space.fit(words, tools if tools.terms else None, np.random.default_rng(0))
     found = {"k told": kmeans2(points, known, minit="++", seed=0, missing="warn")[1]}
     try:

@@ -9,10 +9,10 @@ import numpy as np
 
 from promptlift.clustering.clusters import Clusters, find_clusters, has_topics
 from promptlift.clustering.names import Term, names, telling_terms
-from promptlift.clustering.vectors import Space, blocks_of, turns_of, unit
+from promptlift.clustering.vectors import Block, Space, turns_of, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Read = Callable[[Sequence[Mapping[str, Any]]], Document]
 
-SAMPLE: Final = 4_000
+SAMPLE: Final = 3_000
 """Most conversations that are compared."""
 _AT_ONCE: Final = 1_000
 FEWEST: Final = 30
@@ -99,8 +99,7 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        documents = [read(turns_of(content)) for content in contents[drawn]]
-        words, tools = blocks_of(documents)
+        words, tools, documents = read_blocks(contents[drawn], read)
         space, usual = None, np.zeros((1, 1), np.float32)
         points = np.zeros((len(drawn), 1), np.float32)
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
@@ -145,6 +144,19 @@ class Grouping:
             return Places(np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)))
         labels, margins = self.clusters.nearest(points)
         return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
+
+
+def read_blocks(contents: Iterable[Any], read: Read) -> tuple[Block, Block, list[Document]]:
+    """Return the words and the tools of conversations, and what names them, without the words."""
+    documents: list[Document] = []
+
+    def words() -> Iterator[Mapping[str, int]]:
+        for content in contents:
+            document = read(turns_of(content))
+            documents.append(document._replace(words={}))
+            yield document.words
+
+    return Block.of(words()), Block.of(document.tools for document in documents), documents
 
 
 def _means(points: Points, topics: NDArray[np.intp]) -> Points:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -166,9 +167,7 @@ class Block:
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
         known = {} if terms is None else terms
-        places: list[int] = []
-        counts: list[float] = []
-        ends = [0]
+        places, counts, ends = array("i"), array("f"), array("i", [0])
         for one in found:
             for term, count in one.items():
                 place = known.setdefault(term, len(known)) if terms is None else known.get(term)
@@ -176,7 +175,7 @@ class Block:
                     places.append(place)
                     counts.append(count)
             ends.append(len(places))
-        data = np.array(counts, np.float32), np.array(places, np.int32), np.array(ends, np.int32)
+        data = np.array(counts), np.array(places), np.array(ends)
         return cls(sp.csr_matrix(data, shape=(len(ends) - 1, len(known))), known)
 
     def frequent(self, largest_share: float) -> NDArray[np.bool_]:
@@ -241,23 +240,12 @@ class Space:
         """Return further conversations as points; those without a known term are 0."""
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
+        found_in = (document.words for document in documents), (document.tools for document in documents)
         weighed = [
             _weighed(Block.of(found, terms).counts, rarity, weight)
-            for found, (terms, rarity, weight) in zip(_counted(documents), self.blocks, strict=False)
+            for found, (terms, rarity, weight) in zip(found_in, self.blocks, strict=False)
         ]
         return unit(_unit_rows(sp.hstack(weighed, format="csr")) @ self.axes)
-
-
-def blocks_of(documents: Sequence[Document]) -> tuple[Block, Block]:
-    """Return the words and the tools of documents."""
-    words, tools = _counted(documents)
-    return Block.of(words), Block.of(tools)
-
-
-def _counted(
-    documents: Sequence[Document],
-) -> tuple[Iterable[Mapping[str, int]], Iterable[Mapping[str, int]]]:
-    return (document.words for document in documents), (document.tools for document in documents)
 
 
 def _weighed(counts: sp.csr_matrix, rarity: Points, weight: float) -> sp.csr_matrix:
@@ -288,7 +276,7 @@ def _axes(matrix: sp.csr_matrix, most: int, rng: np.random.Generator) -> Points:
     N. Halko, P.-G. Martinsson, J. A. Tropp (2011), Finding structure with randomness. SIAM Review 53, 217-288.
     """
     rank = min(most, *matrix.shape)
-    basis = matrix @ rng.standard_normal((matrix.shape[1], min(rank + 10, *matrix.shape))).astype(np.float32)
+    basis = matrix @ rng.standard_normal((matrix.shape[1], min(rank + 10, *matrix.shape)), np.float32)
     for _ in range(_POWER_ITERATIONS):
         basis = matrix @ (matrix.T @ np.linalg.qr(basis)[0])
     projected = (matrix.T @ np.linalg.qr(basis)[0]).T
