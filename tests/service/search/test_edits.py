@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.search.edits import CandidateEdit, assemble, join, nearest
+from promptlift.service.search.edits import CandidateEdit, assemble, dealt, join, nearest
 
 ORIGINAL = "You help.\nNever lie.\nBe brief."
 
@@ -66,6 +66,19 @@ def test_any_edit_can_be_left_out_again():
     assert "One." in left
     assert "Three." in left
     assert "Two." not in left
+
+
+def test_new_edits_are_in_all_candidates_but_one_and_those_against_one_issue_meet_apart():
+    issues = ("label", "refund", "refund", "label", "fee", "label")
+    edits = [CandidateEdit(f"e{at}", "add", "", "", "", "", (), (issue,)) for at, issue in enumerate(issues)]
+    candidates = dealt(edits, 3)
+    for one in edits:
+        assert sum(one in held for held in candidates) == 2
+        for other in edits:
+            if other.issue == one.issue and other is not one:
+                assert any(one in held and other not in held for held in candidates)
+    assert dealt(edits, 1) == [edits]
+    assert dealt([], 2) == [[], []]
 
 
 def test_an_edit_is_against_the_issue_whose_rare_words_it_has():

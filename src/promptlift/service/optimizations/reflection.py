@@ -23,6 +23,7 @@ from promptlift.service.search.edits import (
     EDIT_CHARS,
     CandidateEdit,
     assemble,
+    dealt,
     existing_evidence,
     join,
     nearest,
@@ -127,15 +128,10 @@ class Reflection:
                     f"The model could not be asked for edits: {error}", REASON_CHARS
                 )
                 break
-        new = [one for one in edits if one.id not in search.edits]
-        # So the effects of edits of one request can be told apart, above all of those against the same issue.
-        order = sorted(new, key=lambda one: one.issue)
-        for place in range(step.children):
-            left_out = [] if step.children == 1 else order[place :: step.children]
+        for new in dealt([one for one in edits if one.id not in search.edits], step.children):
             joined = before
             for one in new:
-                if one not in left_out:
-                    joined = list(join(original, joined, one).edits)
+                joined = list(join(original, joined, one).edits)
             if joined != before:
                 ids = tuple(sorted((one.id for one in joined), key=lambda name: int(name[1:])))
                 written.children.append(Child(step.parent, ids))

@@ -116,6 +116,16 @@ def join(original: str, edits: Sequence[CandidateEdit], new: CandidateEdit) -> J
     return _with(original, held, new)
 
 
+def dealt(edits: Sequence[CandidateEdit], candidates: int) -> list[list[CandidateEdit]]:
+    """Deal new edits to candidates so that their effects can be told apart: each to all candidates but one.
+
+    Edits against the same issue are left out of different candidates.
+    """
+    order = sorted(edits, key=lambda one: one.issue)
+    left_out = [order[at::candidates] if candidates > 1 else [] for at in range(candidates)]
+    return [[one for one in edits if one not in out] for out in left_out]
+
+
 def _misfit(current: str, new: CandidateEdit) -> str | None:
     if new.operation not in ("add", "replace", "delete"):
         return "Its operation is none of add, replace and delete."
