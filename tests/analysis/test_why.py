@@ -15,9 +15,18 @@ from support.topical import logged
 pytestmark = pytest.mark.slow  # each groups the conversations anew
 
 
-def test_the_ending_that_fails_is_named_with_evidence():
-    table = logged(240)
-    found = analysis.why(table)
+@pytest.fixture(scope="module")
+def table():
+    return logged(240)
+
+
+@pytest.fixture(scope="module")
+def plain(table):
+    return analysis.why(table)
+
+
+def test_the_ending_that_fails_is_named_with_evidence(table, plain):
+    found = plain
     facts = found.attrs["promptlift"]
     assert len(found) >= 1
     assert found["n_failed"].sum() >= 0.7 * (~table["task_completed"]).sum()
@@ -38,9 +47,7 @@ def test_the_ending_that_fails_is_named_with_evidence():
     assert facts["summary"].endswith("conversations.")
 
 
-def test_what_was_tried_against_an_ending_is_said_with_its_effect():
-    table = logged(240)
-    plain = analysis.why(table)
+def test_what_was_tried_against_an_ending_is_said_with_its_effect(table, plain):
     assert "tried" not in plain
     first, second = plain["name"][0].split(" · ")[:2]
     edits = pd.DataFrame(
@@ -56,12 +63,9 @@ def test_what_was_tried_against_an_ending_is_said_with_its_effect():
     assert found["tried"][0] == expected
     assert found.attrs["promptlift"]["sentences"][0].endswith(f" Tried: {'; '.join(expected)}.")
     pd.testing.assert_frame_equal(found.drop(columns="tried"), plain)
-    assert "tried" not in analysis.why(table, edits=edits.tail(1))
 
 
-def test_a_quotation_is_from_the_last_turn_that_says_it():
-    table = logged(240)
-
+def test_a_quotation_is_from_the_last_turn_that_says_it(table):
     def told_twice(content: str) -> str:
         messages = json.loads(content)["messages"]
         messages[1]["content"] = f"{messages[3]['content']}, let me look"
