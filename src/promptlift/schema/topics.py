@@ -67,15 +67,9 @@ class PromptTopics(LinkedModel):
 
     def names(self) -> dict[int, str]:
         """Return the name under which the conversations of each topic are counted; those of excluded topics have none."""
-        known = {topic.id: topic for topic in self.topics}
-        names = {}
-        for topic in self.topics:
-            last = topic
-            while last.merged_into is not None and last.merged_into in known:
-                last = known[last.merged_into]
-            if not last.excluded:
-                names[topic.id] = last.name
-        return names
+        shown = {topic.id: topic.name for topic in self.topics if not topic.excluded}
+        last = {topic.id: self.chain(topic.id)[-1] for topic in self.topics}
+        return {number: shown[into] for number, into in last.items() if into in shown}
 
 
 class TopicUpdate(RequestModel):

@@ -216,8 +216,7 @@ class TopicJob(SingletonJob):
         now = clock.moment()
         found = _records(known, renewed, [*contents], now, exclusions)
         if self._client is not None:
-            self._name(self._client, prompt.account_id, found, contents, exclusions)
-        shown = PromptTopics(topics=found, n_compared=len(contents), found_at=now)
+            self._name(self._client, prompt.account_id, found.topics, contents, exclusions)
         were, are = (set[int]() if kept is None else {*kept.numbers} for kept in (before, renewed.kept))
         # A conversation keeps its topic for as long as that is found; those near none may belong to a new one.
         moved = {0, *were} if anew and are else (were - are) | ({0} if are - were else set())
@@ -226,11 +225,11 @@ class TopicJob(SingletonJob):
             "judged_anew": prompt.judged if row is None or anew else row.judged_anew,
             "waiting": waiting_with(None if row is None else row.waiting, moved),
             "space": None if renewed.kept is None else renewed.kept.to_bytes(),
-            "next_id": max([first - 1, *(one.id for one in found)]) + 1,
+            "next_id": max([first - 1, *(one.id for one in found.topics)]) + 1,
             "found_at": now,
         }
         with self._database.write() as connection, Rows(connection) as rows:
-            if not topics.save(rows, prompt, shown, version=0 if row is None else row.version, **values):
+            if not topics.save(rows, prompt, found, version=0 if row is None else row.version, **values):
                 # Somebody has changed them meanwhile: they are found anew at the next look.
                 self._news.set()
 
@@ -294,7 +293,7 @@ def without_excluded(name: str, exclusions: Exclusions) -> str:
 
 def _records(
     known: Sequence[Topic], renewed: Renewed, ids: Sequence[str], now: datetime, exclusions: Exclusions
-) -> list[Topic]:
+) -> PromptTopics:
     """Return the topics after they were found anew, the largest first, with those that vanished."""
     topics_of = {topic.id: topic for topic in known}
     for topic in known:
@@ -315,13 +314,14 @@ def _records(
             topic.vanished_at = None
         elif topic.vanished_at is None:
             topic.vanished_at = now
-    there = [topic for topic in topics_of.values() if topic.vanished_at is None]
     every = PromptTopics(topics=[*topics_of.values()], n_compared=len(ids), found_at=now)
+    there = [topic for topic in every.topics if topic.vanished_at is None]
     targets = {into for topic in there for into in every.chain(topic.id)}
-    gone = [topic for topic in topics_of.values() if topic.vanished_at is not None]
+    gone = [topic for topic in every.topics if topic.vanished_at is not None]
     gone.sort(key=lambda topic: (topic.vanished_at or now, topic.id), reverse=True)
     gone = [topic for at, topic in enumerate(gone) if at < _VANISHED_MAX or topic.id in targets]
-    return [*sorted(there, key=lambda topic: (-topic.n, topic.id)), *gone]
+    every.topics = [*sorted(there, key=lambda topic: (-topic.n, topic.id)), *gone]
+    return every
 
 
 def _first_request(content: str) -> str:
