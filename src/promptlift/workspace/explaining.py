@@ -48,7 +48,8 @@ class Explaining(VariantTables, ConversationTables):
         Returns
         -------
         Atlas
-            As of ``analysis.atlas``: ``.sentence``, ``.table``, ``.assignments``, ``.changes(window="7D")``.
+            As of ``analysis.atlas``: ``.sentence``, ``.table``, ``.assignments``, ``.changes(window="7D")``; kept topics have no
+            ``borderline`` conversations.
 
         Raises
         ------
