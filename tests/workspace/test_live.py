@@ -82,7 +82,9 @@ def test_an_experiment_in_a_notebook(running):
         assert live.apply(1, note="sure").state.status == "applied"
         assert lift.resolve("Support", "user-1").content == "first"
         assert lift.resolve("Support", "user-1").metadata == {}
-        assert lift.live("Support", {"v1": 0.5}).stop("enough").state.reason == "enough"
+        stopped = lift.live("Support", {"v1": 0.5}).stop("enough")
+        assert stopped.state.reason == "enough"
+        assert "stopped · enough" in stopped._repr_html_()
         assert lift.client.prompts.get(prompt).content == "first"
 
 

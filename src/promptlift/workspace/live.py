@@ -86,7 +86,8 @@ class Live(Room):
 
         drawn = Markup(picture(lambda ax: compare(self, ax=ax), self.sentence, height=3.4))  # noqa: S704 - escaped there
         shown = table(TITLES, map(in_words, self.state.arms), numbers=(1, 2))
-        return str(root(paragraph(element("b", self.sentence)), drawn, shown))
+        status = " · ".join(filter(None, (self.state.status.replace("_", " "), self.state.reason)))
+        return str(root(paragraph(element("b", self.sentence)), drawn, shown, paragraph(status, soft=True)))
 
 
 def _rows(models: Sequence[ApiModel]) -> RowsRead:
