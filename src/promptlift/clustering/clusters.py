@@ -35,7 +35,7 @@ _AGAIN: Final = 5
 _RUNS_AGAIN: Final = 16
 # unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
 # topics would be drawn by lot.
-_USUAL_CUT: Final = NormalDist(0.7, 0.1)
+_USUAL_CUT: Final = NormalDist(0.75, 0.1)
 _CLEARLY_APART: Final = (0.3, 0.8)
 # Rows of the agreement that are counted at once.
 _AT_ONCE: Final = 256
@@ -71,15 +71,16 @@ class Clusters:
         """Number of clusters."""
         return len(self.centres)
 
-    def nearest(self, points: Points) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the nearest cluster of each point, and by how much the second nearest is farther.
 
-        Points without a known term belong to none.
-        """
-        near = points @ self.centres.T - (self.centres**2).sum(axis=1) / 2.0
-        label = np.where(points.any(axis=1), near.argmax(axis=1), -1)
-        two = np.sort(near, axis=1)[:, -2:]
-        return label, (two[:, -1] - two[:, 0]).astype(np.float64)
+def nearest_of(points: Points, centres: Points) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the nearest centre of each point, and by how much the second nearest is farther.
+
+    Points without a known term are near none, -1.
+    """
+    near = points @ centres.T - (centres**2).sum(axis=1) / 2.0
+    label = np.where(points.any(axis=1), near.argmax(axis=1), -1)
+    two = np.sort(near, axis=1)[:, -2:]
+    return label, (two[:, -1] - two[:, 0]).astype(np.float64)
 
 
 def has_topics(words: Block, rng: np.random.Generator) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from promptlift.clustering.clusters import Clusters, find_clusters, has_topics
+from promptlift.clustering.clusters import Clusters, find_clusters, has_topics, nearest_of
 from promptlift.clustering.names import Term, names, telling_terms
 from promptlift.clustering.vectors import Block, Space, turns_of, unit
 
@@ -142,7 +142,7 @@ class Grouping:
     def _at(self, points: Points) -> Places:
         if not self.clusters.count:
             return Places(np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)))
-        labels, margins = self.clusters.nearest(points)
+        labels, margins = nearest_of(points, self.clusters.centres)
         return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 
-from promptlift.clustering.clusters import SMALLEST, Clusters, find_clusters
+from promptlift.clustering.clusters import SMALLEST, find_clusters, nearest_of
 from promptlift.clustering.grouping import Grouping
 from promptlift.clustering.names import names, telling_terms
 from promptlift.clustering.vectors import Space, opening, turns_of, unit
@@ -61,7 +61,7 @@ class KeptTopics:
         """Return the number of the topic of each point, 0 if it is near none, and how near it is."""
         if not self.numbers:
             return np.zeros(len(points), np.intp), np.zeros(len(points), np.float32)
-        nearest = Clusters(np.zeros(0, np.intp), self.centres, np.zeros(0)).nearest(points)[0]
+        nearest = nearest_of(points, self.centres)[0]
         near = (points * self.centres[nearest]).sum(axis=1)
         belongs = (nearest >= 0) & (near >= self.reach[nearest])
         return np.where(belongs, np.array(self.numbers)[nearest], 0), near
@@ -84,7 +84,7 @@ class KeptTopics:
         """Return the other topics."""
         kept = [at for at, number in enumerate(self.numbers) if number not in numbers]
         left = tuple(self.numbers[at] for at in kept)
-        return KeptTopics(self.space, left, self.centres[kept], self.reach[kept])
+        return replace(self, numbers=left, centres=self.centres[kept], reach=self.reach[kept])
 
     def joined(self, number: int, parts: Sequence[int]) -> KeptTopics:
         """Return the topics with some joined into one with its own number."""
@@ -93,11 +93,11 @@ class KeptTopics:
         if not at:
             return rest
         centre, reach = self.centres[at].mean(axis=0, keepdims=True), self.reach[at].min(keepdims=True)
-        return KeptTopics(
-            self.space,
-            (*rest.numbers, number),
-            np.concatenate([rest.centres, centre]),
-            np.concatenate([rest.reach, reach]),
+        return replace(
+            rest,
+            numbers=(*rest.numbers, number),
+            centres=np.concatenate([rest.centres, centre]),
+            reach=np.concatenate([rest.reach, reach]),
         )
 
     def split(
@@ -120,7 +120,7 @@ class KeptTopics:
         rest = self.without([number])
         parts = tuple(range(first, first + found.count))
         centres = np.concatenate([rest.centres, found.centres])
-        kept = KeptTopics(self.space, (*rest.numbers, *parts), centres, np.zeros(len(centres), np.float32))
+        kept = replace(rest, numbers=(*rest.numbers, *parts), centres=centres)
         found_parts = [
             Found(part, name, float(stability))
             for part, name, stability in zip(parts, named, found.stability, strict=True)
@@ -129,13 +129,12 @@ class KeptTopics:
 
     def reaching(self, points: Points) -> KeptTopics:
         """Return the topics with their reach among some points."""
-        free = KeptTopics(self.space, self.numbers, self.centres, np.full(len(self.numbers), -1, np.float32))
-        place, near = free.place(points)
+        place, near = replace(self, reach=np.full(len(self.numbers), -1, np.float32)).place(points)
         reach = [
             np.quantile(near[place == number], 1.0 - _REACH) if (place == number).any() else 0.0
             for number in self.numbers
         ]
-        return KeptTopics(self.space, self.numbers, self.centres, np.array(reach, np.float32))
+        return replace(self, reach=np.array(reach, np.float32))
 
     def carried(self, number: int, space: Space) -> Points:
         """Return the centre of a topic in another space, by the terms that both know."""

@@ -52,8 +52,6 @@ _WRITTEN: Final = re.compile(r"(?:(?<=\w) )?[^\W\d_]+")
 # German writes a quarter of its words with a capital.
 _MOST_CAPITALS: Final = 0.18
 _NEARLY_ALWAYS: Final = 0.8
-# A form that follows another word counts for more than one that may have its capital from the begin of a sentence.
-_FOLLOWING: Final = 1_000
 
 
 class Term(NamedTuple):
@@ -161,9 +159,24 @@ def _are_forms(one: str, other: str) -> bool:
 
 
 class _Use(NamedTuple):
-    """How conversations use some words: the forms that they write, those that follow another word above all, and phrases with a neighbour."""
+    """How conversations use some words.
+
+    Attributes
+    ----------
+    forms
+        That they write where the word follows another one, and that need not have their capital from the begin of a sentence.
+    first
+        That they write elsewhere.
+    phrases
+        The same for a word and its neighbour.
+    conversations
+        Number of those that have a word, or a phrase.
+    proper
+        Words that have a capital nearly always, where few have one.
+    """
 
     forms: dict[str, Counter[str]]
+    first: dict[str, Counter[str]]
     phrases: dict[tuple[str, str], Counter[str]]
     conversations: Counter[Any]
     proper: set[str]
@@ -171,12 +184,11 @@ class _Use(NamedTuple):
     @classmethod
     def of(cls, members: Iterable[Document], words: Iterable[str]) -> _Use:
         forms: dict[str, Counter[str]] = {word: Counter() for word in words}
+        first: dict[str, Counter[str]] = {word: Counter() for word in forms}
         partners = {*list(forms)[:_PARTNERS]}
         phrases: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         conversations: Counter[Any] = Counter()
         following = capitals = 0
-        capital: Counter[str] = Counter()
-        lower: Counter[str] = Counter()
         for document in members:
             here: set[Any] = set()
             for side, text in document.said:
@@ -189,9 +201,7 @@ class _Use(NamedTuple):
                     if word not in forms:
                         continue
                     here.add(word)
-                    forms[word][form.strip()] += _FOLLOWING if follows else 1
-                    if follows:
-                        (capital if form[1].isupper() else lower)[word] += 1
+                    (forms if follows else first)[word][form.strip()] += 1
                     for left in (at - 1, at):
                         if 0 <= left < len(keys) - 1 and written[left + 1][0] == " ":
                             pair = word, keys[left + (left == at)]
@@ -200,8 +210,11 @@ class _Use(NamedTuple):
                                 phrases[pair][written[left].strip() + written[left + 1]] += 1
             conversations.update(here)
         few = capitals <= _MOST_CAPITALS * following
-        names = {word for word, n in capital.items() if few and n > _NEARLY_ALWAYS * (n + lower[word])}
-        return cls(forms, phrases, conversations, names)
+        capital = {
+            word: sum(n for one, n in some.items() if one[0].isupper()) for word, some in forms.items()
+        }
+        proper = {word for word, n in capital.items() if few and n > _NEARLY_ALWAYS * forms[word].total()}
+        return cls(forms, first, phrases, conversations, proper)
 
     def tells(self, word: str) -> bool:
         """Return whether a word is a tool, or neither too short, grammar, a name nor of addresses only."""
@@ -209,11 +222,11 @@ class _Use(NamedTuple):
         if _is_tool(word) or UNSPACED.search(plain):
             return not HIRAGANA.fullmatch(plain)
         short = plain.isascii() and len(plain) < _FEWEST_LETTERS
-        return bool(self.forms[word]) and not short and word not in self.proper
+        return word in self.conversations and not short and word not in self.proper
 
     def phrase(self, word: str) -> str:
         """Return a word as it is usually written, with the other one that usually stands beside it."""
-        if not self.forms[word]:
+        if word not in self.conversations:
             return word.removeprefix(ASSISTANT)
         beside = [
             (n, pair)
@@ -222,7 +235,7 @@ class _Use(NamedTuple):
             if (n := self.conversations[pair]) >= _FEWEST
             if n >= _TOGETHER * max(self.conversations[word], self.conversations[pair[1]])
         ]
-        written = self.phrases[max(beside)[1]] if beside else self.forms[word]
+        written = self.phrases[max(beside)[1]] if beside else self.forms[word] or self.first[word]
         return written.most_common(1)[0][0]
 
 
