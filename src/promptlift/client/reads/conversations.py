@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Rows are passed on in batches: small ones if they contain long texts, otherwise large ones, which cost less
 # per row.
-PART_ROWS: Final = 5_000
+PART_ROWS: Final = 2_000
 PART_ROWS_WITH_TEXT: Final = 250
 
 
