@@ -96,13 +96,12 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give property tests few examples, and import no plugin that only slow tests need where those are left out."""
+    """Give property tests few examples, and the processes of the tests one fork server."""
     if not config.getoption("--hypothesis-profile"):
         hypothesis.settings.load_profile("quick")
-    if not _slow_is_left_out(config):
-        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
-        if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
-            fork_server.share()
+    shared = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+    if shared and not _slow_is_left_out(config):
+        fork_server.share()
 
 
 def _slow_is_left_out(config: pytest.Config) -> bool:
