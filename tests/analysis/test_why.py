@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow  # each groups the conversations anew
 
 @pytest.fixture(scope="module")
 def table():
-    return logged(240)
+    return logged(160)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_an_outcome_that_words_judged_lists_what_is_unusual():
 
 
 def test_a_proven_judge_is_named_and_labels_are_the_outcome():
-    table = logged(240).assign(basis="model")
+    table = logged(160).assign(basis="model")
     table.attrs["promptlift"] = {"agreement": [80, 0.85, 0.6]}
     found = analysis.why(table)
     assert len(found) >= 1
@@ -106,8 +106,8 @@ def test_a_proven_judge_is_named_and_labels_are_the_outcome():
         {"conversation_id": table["conversation_id"], "task_completed": table["task_completed"]}
     )
     wrong = table.assign(task_completed=~table["task_completed"], basis="words")
-    by_labels = analysis.why(wrong, labels=labels.iloc[:200])
-    assert by_labels.attrs["promptlift"]["n"] == 200
+    by_labels = analysis.why(wrong, labels=labels.iloc[:130])
+    assert by_labels.attrs["promptlift"]["n"] == 130
     assert by_labels.attrs["promptlift"]["basis"] == "label"
     assert "sorry" in by_labels["quotations"].iloc[0][0].lower()
 
