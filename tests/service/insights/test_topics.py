@@ -7,6 +7,7 @@ import threading
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 
+import orjson
 import pytest
 from sqlalchemy import select, update
 
@@ -15,6 +16,7 @@ from promptlift.clustering.kept import KeptTopics
 from promptlift.schema.topics import Topic, TopicUpdate
 from promptlift.service import clock
 from promptlift.service.actions import topics as actions
+from promptlift.service.actions.conversations import Reading
 from promptlift.service.errors import ApiException
 from promptlift.service.insights import topics as found_topics
 from promptlift.service.insights.judge import OneByOne
@@ -61,8 +63,9 @@ def names_of(world, ids):
     """Return the topic of conversations, as their insights have it."""
     with world.database.read() as connection:
         found = [conversations.find(connection, world.account, one) for one in ids]
-        names = topics.names(connection, found)
-    return [next(iter(json.loads(one.insights(names))["topics"]), None) for one in found]
+        reading = Reading.of(connection, world.account, found)
+    documents = (json.loads(orjson.dumps(reading.insights(one))) for one in found)
+    return [next(iter(one["topics"]), None) for one in documents]
 
 
 def kept(world):

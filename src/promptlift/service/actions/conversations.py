@@ -49,12 +49,18 @@ class Reading:
     @classmethod
     def of(cls, connection: Connection, account_id: str, rows: Sequence[StoredConversation]) -> Reading:
         """Return how the insights of some conversations are read."""
-        return cls(exclusions_of(connection, account_id), topics.names(connection, rows))
+        general = accounts.settings(connection, account_id)["general"]
+        return cls(read_exclusions(general["excludedDataAndTopics"]), topics.names(connection, rows))
 
     def insights(self, row: StoredConversation) -> orjson.Fragment | None:
         """Return the insights of a conversation, ``None`` if it has none."""
-        document = row.insights(self.names)
-        return None if document is None else orjson.Fragment(self.exclusions.applied_to_document(document))
+        document = row.document
+        if document is None:
+            return None
+        if row.topic_number is not None:
+            name = self.names[row.prompt_id].get(row.topic_number, "")
+            document = f'{document[:-1]},"topics":[{name}]}}'
+        return orjson.Fragment(self.exclusions.applied_to_document(document))
 
 
 def exclusions_of(connection: Connection, account_id: str) -> Exclusions:

@@ -72,13 +72,6 @@ class StoredConversation(NamedTuple):
     document: str | None
     topic_number: int | None
 
-    def insights(self, names: Mapping[str, Mapping[int, str]]) -> str | None:
-        """Return the insights, with the name of the topic from `topics.names`."""
-        if self.document is None or self.topic_number is None:
-            return self.document
-        name = names[self.prompt_id].get(self.topic_number, "")
-        return f'{self.document[:-1]},"topics":[{name}]}}'
-
 
 _COLUMNS = tuple(conversations.c[name] for name in StoredConversation._fields if name in conversations.c)
 

@@ -98,9 +98,12 @@ def contents(connection: Connection, seqs: Sequence[int]) -> dict[str, str]:
 
 
 def names(connection: Connection, rows: Iterable[StoredConversation]) -> dict[str, dict[int, str]]:
-    """Return the names of topics by prompt and number as JSON, for `StoredConversation.insights`; excluded ones have none."""
-    prompt_ids = {row.prompt_id for row in rows if row.topic_number is not None}
-    return {one: _names(connection.scalar(_FOUND, {"prompt": one})) for one in prompt_ids}
+    """Return the names of the topics of conversations by prompt and number as JSON; excluded ones have none."""
+    found: dict[str, dict[int, str]] = {}
+    for row in rows:
+        if row.topic_number is not None and row.prompt_id not in found:
+            found[row.prompt_id] = _names(connection.scalar(_FOUND, {"prompt": row.prompt_id}))
+    return found
 
 
 _FOUND = select(type_coerce(AtlasRow.found, Text)).where(AtlasRow.prompt_id == bindparam("prompt"))
