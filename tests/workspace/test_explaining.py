@@ -21,7 +21,7 @@ from support.topical import logged
 from support.wire import open_account
 
 MODEL = "gpt-4o"
-N = 240
+N = 160
 
 
 @pytest.fixture(scope="module")
