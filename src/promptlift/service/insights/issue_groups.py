@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 
 from promptlift.service import clock
-from promptlift.service.insights.naming import ask_for_names
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.hostile_text import data_messages, storable_line
 from promptlift.service.store import aggregates
@@ -244,6 +243,8 @@ class IssueNaming:
             {"number": number, "title": storable_line(title, TITLE_CHARS)}
             for number, title in enumerate(titles)
         ]
+        from promptlift.service.insights.naming import ask_for_names  # noqa: PLC0415 - few services have a model
+
         messages, _ = data_messages(_RULES, records, "Group the titles.", seed=0)
         answer = ask_for_names(
             self._client,

@@ -21,7 +21,6 @@ from promptlift.schema.topics import PromptTopics, Topic
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob, each
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.naming import ask_for_names
 from promptlift.service.llm.hostile_text import data_messages, storable_line
 from promptlift.service.store import accounts, topics
 from promptlift.service.store.rows import Rows
@@ -253,6 +252,8 @@ class TopicJob(SingletonJob):
         ]
         if not new:
             return
+        from promptlift.service.insights.naming import ask_for_names  # noqa: PLC0415 - few services have a model
+
         messages, _ = data_messages(_RULES, records, "Name the topics.", seed=0)
         answer = ask_for_names(
             client,
