@@ -2,9 +2,10 @@
 
     python tests/benchmarks/million.py [--rows 1000000] [--database sqlite|postgresql] [--judge]
 
-One file is imported by one command into a service of its own. Reported are rows a second, the processor time and peak memory of
-both processes, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
-aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only); SQLite always judges some, and the rest afterwards.
+One file is imported by one command into a service of its own. Reported are rows a second, the bytes that the service wrote (on SQLite
+also for the insights until then), the processor time and peak memory of both processes, and the median times of the first page, of a page
+in the middle, of the last one, of what is new (nothing), and of the aggregates of the prompt. Without ``--judge`` the service judges none
+meanwhile (PostgreSQL only); SQLite always judges some, and the rest afterwards.
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ def peak_mb(pid: int) -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
+def written_bytes(pid: int) -> int:
+    counters = Path(f"/proc/{pid}/io").read_text()
+    return next(int(line.split()[1]) for line in counters.splitlines() if line.startswith("write_bytes"))
+
+
 def processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -111,6 +117,7 @@ def import_file(file: Path, rows: int, service: ServiceProcess, folder: Path) ->
     command = [sys.executable, "-m", "promptlift", "import", str(file), "--prompt", "million"]
     command += ["--no-wait", "--base-url", service.base_url]
     began, megabytes, seconds = time.perf_counter(), 0.0, 0.0
+    before = written_bytes(service.pid)
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     ) as importing:
@@ -120,6 +127,7 @@ def import_file(file: Path, rows: int, service: ServiceProcess, folder: Path) ->
             time.sleep(0.5)
     assert importing.returncode == 0
     print(f"{rows / (time.perf_counter() - began):.0f} rows/s")
+    print(f"written by the service: {(written_bytes(service.pid) - before) / rows:.0f} bytes a conversation")
     print(f"processor time: service {processor_seconds(service.pid):.0f} s, import {seconds:.0f} s")
     print(f"peak memory: service {peak_mb(service.pid):.0f} MB, import {megabytes:.0f} MB")
 
