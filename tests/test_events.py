@@ -195,7 +195,7 @@ def test_the_comparison_takes_no_shortcut(monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "flagged"),
     [
-        ({}, True),  # 8 before, 3 after: 62.5 % whatever the exposure
+        ({}, True),  # 8 before, 3 after: 62.5% whatever the exposure
         ({"reductionPercent": 61.0}, False),
         ({"reductionPercent": 63}, True),  # rounded
         ({"reductionPercent": 40.0}, False),

@@ -30,7 +30,7 @@ def test_many_missing_outcomes_and_uneven_ones_are_warned_of():
     for pair in ("task", None):
         text = only(analysis.compare(table, by="run", pair=pair, control="a"))["warnings"]
         assert "unevenly: 10 of the variant, 0 of the control" in text
-        assert ("10 of 50 pairs have no outcome, more than 10 %" in text) == (pair is not None)
+        assert ("10 of 50 pairs have no outcome, more than 10%" in text) == (pair is not None)
 
 
 def test_conversations_in_progress_count_neither_way():

@@ -38,7 +38,7 @@ def test_without_an_issue_conversations_complete_like_those_that_do_not_have_it(
     assert result["total"].tolist() == [100, 100, 100]
     assert result["share"].tolist() == [0.20, 0.20, 0.05]
     assert result["rate"].tolist() == [0.25, 0.25, 0.0]
-    # All complete in 65 %; those without an issue in 75 %; those without a lie in 65 of 95.
+    # All complete in 65%; those without an issue in 75%; those without a lie in 65 of 95.
     assert result["points"].tolist() == pytest.approx([10.0, 10.0, 100 * (65 / 95 - 0.65)])
     assert (result["points_low"] < result["points"]).all()
     assert (result["points"] < result["points_high"]).all()
@@ -48,9 +48,9 @@ def test_the_gain_is_compared_with_what_the_pairs_can_find():
     result = analysis.headroom(shop())
     found = smallest_findable_points(120, e_threshold=9.0, theta=0.67)
     assert result["points_findable"].tolist() == [found] * 3
-    # The upper bound of 90 % is 13.8 points, and 13.7 are found.
+    # The upper bound of 90% is 13.8 points, and 13.7 are found.
     assert result["enough"].tolist() == [True, True, False]
-    # That of 95 % on both sides reaches 15.8: what is only just possible is no reason to spend.
+    # That of 95% on both sides reaches 15.8: what is only just possible is no reason to spend.
     fewer = analysis.headroom(shop(), pairs=110)
     assert fewer["points_findable"][0] < fewer["points_high"][0]
     assert not fewer["enough"].any()
@@ -78,7 +78,7 @@ def world(rng, *, n=1_200, causes, confounded):
 
 @pytest.mark.slow
 def test_an_issue_that_causes_failures_has_a_contrast_of_its_size_and_a_hard_topic_explains_another():
-    """Of 20 intervals of 95 %, fewer than 17 hold the truth with a chance of 0.003."""
+    """Of 20 intervals of 95%, fewer than 17 hold the truth with a chance of 0.003."""
     held = {"difference_points": 0, "adjusted_points": 0, "confounded": 0}
     for seed in range(20):
         cause, confounded = (

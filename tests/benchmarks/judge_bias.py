@@ -140,7 +140,7 @@ def lift_rows(table: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def _lift_row(title: str, judge: str, p0: float, p1: float) -> list[str]:
-    return [title, judge, f"{p0:.1%} → {p1:.1%}", f"{100 * (p1 - p0):+.1f}", f"{100 * (p1 / p0 - 1):+.1f} %"]
+    return [title, judge, f"{p0:.1%} → {p1:.1%}", f"{100 * (p1 - p0):+.1f}", f"{100 * (p1 / p0 - 1):+.1f}%"]
 
 
 def _share(hits: int, n: int) -> str:
@@ -154,7 +154,7 @@ def report() -> Iterator[str]:
         "domain",
         "judge",
         "n",
-        "accuracy, 95 %",
+        "accuracy, 95%",
         "TPR",
         "TNR",
         "share of a true difference it reports",

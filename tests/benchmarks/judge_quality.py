@@ -83,7 +83,7 @@ def auc(scores: np.ndarray, truth: np.ndarray) -> float:
 def interval(
     scores: np.ndarray, truth: np.ndarray, groups: Sequence[str], samples: int = SAMPLES
 ) -> tuple[float, float]:
-    """95 % percentile bootstrap over groups, with a fixed seed."""
+    """95% percentile bootstrap over groups, with a fixed seed."""
     names, index = np.unique(np.asarray(groups), return_inverse=True)
     members = [np.flatnonzero(index == g) for g in range(len(names))]
     rng = np.random.default_rng(20260101)
@@ -158,13 +158,13 @@ def report() -> Iterator[str]:
         measured[name] = [measure(record) for record in load(name)]
     yield "### Sentiment against satisfaction\n"
     rows = [sentiment_row(name, measured[name]) for name in SATISFACTION_FILES]
-    yield from markdown(("file", "n (below 3 / above 3)", "AUC, 95 %"), rows)
+    yield from markdown(("file", "n (below 3 / above 3)", "AUC, 95%"), rows)
     yield "\nShare labelled positive:\n"
     rows = [row for name in SATISFACTION_FILES for row in label_rows(name, measured[name])]
-    yield from markdown(("file", "satisfaction", "n", "labelled positive, 95 %"), rows)
+    yield from markdown(("file", "satisfaction", "n", "labelled positive, 95%"), rows)
     yield "\n### Completion against the truth\n"
     rows = [row for name in COMPLETION_FILES for row in completion_rows(name, measured[name])]
-    head = ("file", "conversations", "n (completed)", "AUC, 95 %", "accuracy, 95 %", "always the more common")
+    head = ("file", "conversations", "n (completed)", "AUC, 95%", "accuracy, 95%", "always the more common")
     yield from markdown(head, rows)
 
 

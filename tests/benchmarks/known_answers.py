@@ -57,7 +57,7 @@ def _rate(row: Mapping[str, Any], ending: str) -> str:
     if not row[f"n_rated{ending}"]:
         return "–"
     low, high = row[f"rate_low{ending}"], row[f"rate_high{ending}"]
-    return f"{100 * row[f'rate{ending}']:.0f} % ({100 * low:.0f} to {100 * high:.0f})"
+    return f"{100 * row[f'rate{ending}']:.0f}% ({100 * low:.0f} to {100 * high:.0f})"
 
 
 def rows_of(judged: pd.DataFrame, true: pd.DataFrame) -> Iterator[list[str]]:
@@ -85,7 +85,7 @@ def report(lift: Workspace, logged: Mapping[str, Mapping[str, Any]]) -> Iterator
         yield f"### {lift.client.prompts.get(prompt_id).name}\n"
         yield from markdown(HEAD, rows_of(table, true))
         said, known = table["task_completed"].mean(), true["task_completed"].mean()
-        yield f"\nJudged {100 * said:.1f} % completed, in truth {100 * known:.1f} %."
+        yield f"\nJudged {100 * said:.1f}% completed, in truth {100 * known:.1f}%."
         if len(kept) < len(true):
             whole = analysis.headroom(kept, top=1).iloc[0]
             yield f"Without the tasks that were corrected later ({len(kept)} left): any issue {_points(whole)} by the truth."

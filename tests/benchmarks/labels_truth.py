@@ -242,7 +242,7 @@ def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
 
 def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]:
     columns = (
-        *head, "covers 95 %", "covers 90 %", "bias, points", "raw bias, points", "clearly higher", "raw says clearly higher",
+        *head, "covers 95%", "covers 90%", "bias, points", "raw bias, points", "clearly higher", "raw says clearly higher",
     )  # fmt: skip
     seen: dict[str, list[Row]] = {}
 
@@ -265,8 +265,8 @@ def range_of(found: Sequence[Row], n: str) -> str:
         100.0 * np.array([getattr(one, name) for one in found]) for name in ("at95", "at90", "bias")
     )
     return (
-        f"{n} labels: 95 % intervals cover {at95.min():.1f} to {at95.max():.1f} %, 90 % intervals "
-        f"{at90.min():.1f} to {at90.max():.1f} %, bias at most {abs(bias).max():.1f} points; "
+        f"{n} labels: 95% intervals cover {at95.min():.1f} to {at95.max():.1f}%, 90% intervals "
+        f"{at90.min():.1f} to {at90.max():.1f}%, bias at most {abs(bias).max():.1f} points; "
         f"{sum(one.misses for one in found)} of {len(found)} rows miss (*)."
     )
 

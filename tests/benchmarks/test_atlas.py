@@ -24,7 +24,7 @@ from support.topical import WEEKS, agreement, table_of, topical, weeks
 pytestmark = [needs_shared, pytest.mark.benchmark, pytest.mark.timeout(7200)]
 
 SERVICES, AGENTS = ("sgd-service", "uss-sgd"), ("tau2-airline", "tau2-retail", "taubench-airline")
-# The topics of these conversations are not theirs: agents called the tool that the topic names in 23 %, others in 60 to 93 %.
+# The topics of these conversations are not theirs: agents called the tool that the topic names in 23%, others in 60 to 93%.
 MISLABELLED = "toolorchestra-gpt-5"
 # Least V-measure and adjusted Rand index: the prototype's of EVIDENCE.md where it has the set, else what it has on these conversations.
 FLOORS = {
@@ -192,10 +192,10 @@ def test_changes_are_true():
         usual = shares(0.08)
         named += weeks(usual, usual, 2_000, rng).changes(periods=WEEKS)["change"].ne("unclear").any()
     print(f"\nno change: {named / 400:.1%} of 400 weeks name one")
-    assert named <= 28  # of a binomial with 5 %, 97 %
+    assert named <= 28  # of a binomial with 5%, 97%
     # At 2,000 a week and a dozen topics, Holm's first step is z = 2.87. The power of a growth from p to q = p + 5 points is the
     # normal probability below (0.05 - 2.87 (2 m (1 - m) / 2,000)^½) / ((p (1 - p) + q (1 - q)) / 2,000)^½, with m the mean of p and q:
-    # 97 % at 10 %, 90 % at 15 %, 82 % at 20 %, 70 % at 30 %. In the last two, 5.5 and 6.2 points have 90 %; tested is what has 97 %.
+    # 97% at 10%, 90% at 15%, 82% at 20%, 70% at 30%. In the last two, 5.5 and 6.2 points have 90%; tested is what has 97%.
     for first, growth in ((0.02, 0.05), (0.05, 0.05), (0.1, 0.05), (0.15, 0.057), (0.2, 0.063), (0.3, 0.07)):
         found = 0
         for _ in range(100):

@@ -35,7 +35,7 @@ def test_differences_are_found_by_so_many_units_an_arm(base, effect, most):
 
 
 def test_the_shares_of_the_arms():
-    """No test with 1 % of false alarms finds 52:48 at 5,000 units in more than 60 %; see the printed bound."""
+    """No test with 1% of false alarms finds 52:48 at 5,000 units in more than 60%; see the printed bound."""
     rng, ends, worlds = np.random.default_rng(31), np.arange(100, 20_001, 100), 600
     by = {}
     for share in (0.5, 0.52, 0.53, 0.54):
@@ -52,16 +52,16 @@ def test_the_shares_of_the_arms():
     for share, first in by.items():
         print(
             f"{share:.0%}: at 5,000 units {np.mean(first <= 5_000):.1%}, ever {np.mean(first < 10**9):.1%}, "
-            f"95 % by {np.quantile(first, 0.95, method='higher'):,}"
+            f"95% by {np.quantile(first, 0.95, method='higher'):,}"
         )
-    print(f"one look at 5,000 units, 1 % of false alarms: 52:48 in {bound:.1%}")
+    print(f"one look at 5,000 units, 1% of false alarms: 52:48 in {bound:.1%}")
     assert np.mean(by[0.5] < 10**9) <= 0.01
     assert np.mean(by[0.54] <= 5_000) >= 0.95
     assert np.mean(by[0.52] <= 17_000) >= 0.95
 
 
 def test_ramps():
-    """A look after every unit of the new text at 5 %."""
+    """A look after every unit of the new text at 5%."""
     rng = np.random.default_rng(32)
     for base in (0.6, 0.7, 0.9):
         harmed = [ramp(rng, base=base, harm=0.2) for _ in range(400)]
@@ -87,7 +87,7 @@ def test_the_watch_is_quiet_at_the_line(line, a_night):
 
 @pytest.mark.parametrize(("line", "least"), [(0.8, 0.65), (0.9, 0.82), (0.95, 0.93)])
 def test_the_watch_finds_drops(line, least):
-    """10 points, 20 a night. One look at 150 conversations with 5 % of false alarms, the bound, finds few more."""
+    """10 points, 20 a night. One look at 150 conversations with 5% of false alarms, the bound, finds few more."""
     rng = np.random.default_rng(34)
     at_first = [alarm_night(nights(rng, [line - 0.1] * 60), line) or 10**6 for _ in range(1_000)]
     later = [
@@ -96,9 +96,9 @@ def test_the_watch_finds_drops(line, least):
     most = binom.ppf(0.05, 150, line) - 1
     within = (np.mean(np.array(at_first) <= 7) + np.mean(np.array(at_first) <= 8)) / 2
     print(
-        f"line {line:.0%}: within 150 conversations {within:.1%} (bound {binom.cdf(most, 150, line - 0.1):.1%}), 90 % "
+        f"line {line:.0%}: within 150 conversations {within:.1%} (bound {binom.cdf(most, 150, line - 0.1):.1%}), 90% "
         f"within {20 * np.quantile(at_first, 0.9):.0f}; after 30 good nights half within {20 * np.median(later):.0f}, "
-        f"90 % within {20 * np.quantile(later, 0.9):.0f}"
+        f"90% within {20 * np.quantile(later, 0.9):.0f}"
     )
     assert within >= least
 

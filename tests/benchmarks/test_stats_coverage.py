@@ -24,7 +24,7 @@ pytestmark = pytest.mark.benchmark
 
 
 def test_the_score_interval_covers_what_it_says():
-    """Exact, over all tables, also where rates are near 0 and 1: 92.6 % at worst (10 and 10 to 15 and 15), 96 % and more on average."""
+    """Exact, over all tables, also where rates are near 0 and 1: 92.6% at worst (10 and 10 to 15 and 15), 96% and more on average."""
     rates = np.array([0.001, 0.01, 0.02, *np.arange(0.05, 0.951, 0.05), 0.98, 0.99, 0.999])
     for n1, n0 in ((10, 10), (10, 15), (15, 15), (10, 100), (30, 30)):
         x1, x0 = np.mgrid[: n1 + 1, : n0 + 1]
@@ -51,7 +51,7 @@ def test_the_interval_covers_the_truth_at_all_looks_together():
 
 @pytest.mark.parametrize("sizes", [(300, 300), (6,) * 60])
 def test_the_stratified_interval_holds_the_truth_in_few_large_and_in_many_small_strata(sizes):
-    """Of 2,000 draws, 95 % hold it; of rates from 0.1 to 0.9, and groups of unequal size in each stratum."""
+    """Of 2,000 draws, 95% hold it; of rates from 0.1 to 0.9, and groups of unequal size in each stratum."""
     rng, draws, held = np.random.default_rng(3), 2_000, 0
     size = np.array(sizes)
     base, share = np.linspace(0.2, 0.9, len(size)), np.linspace(0.2, 0.8, len(size))
@@ -117,7 +117,7 @@ def test_a_claim_that_any_arm_is_not_worse_is_wrong_in_at_most_five_percent():
         arms = [np.where(rng.random(150) < 0.8, ease < 0.70, rng.random(150) < 0.70) for _ in range(4)]
         found = compare_arms(outcomes(base, *arms), range(5), margin_points=5.0)
         wrong += found.acceptable != (0,)
-    # Three standard errors of 200 runs above 5 %.
+    # Three standard errors of 200 runs above 5%.
     assert wrong / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 
@@ -166,10 +166,10 @@ def test_the_interval_covers_the_lift_on_the_mix_of_the_logs(world, failed, othe
         covered += found.lift_points_low <= truth <= found.lift_points_high
         said.append(found.lift_points)
         tested.append(analysis.lift_points)
-    # Three standard errors of a share of 250 below the promised 86 %.
+    # Three standard errors of a share of 250 below the promised 86%.
     assert covered / runs >= 0.86 - 3 * math.sqrt(0.86 * 0.14 / runs), covered / runs
     if world == "a lift that only failed conversations have" and failed == 250:
-        # What this is for: on the tested mix, in which failed ones are 40 %, the lift is about twice that of the logs.
+        # What this is for: on the tested mix, in which failed ones are 40%, the lift is about twice that of the logs.
         assert truth == pytest.approx(8.0)
         assert np.mean(tested) > truth + 6
         assert abs(np.mean(said) - truth) < 3

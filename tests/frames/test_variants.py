@@ -152,7 +152,7 @@ def test_several_optimizations_have_each_its_own_basis_and_rehearsal():
     frame, about = table(first, second)
     assert frame["optimization_id"].tolist() == ["o1"] * 3 + ["o2"] * 2
     assert frame["lift_basis"].dropna().tolist() == [POINTS, UNKNOWN, RELATIVE]
-    assert "do not reproduce the lift of +40 %" in frame["warnings"][2]
+    assert "do not reproduce the lift of +40%" in frame["warnings"][2]
     assert frame["rehearsal"].tolist() == [pd.NA] * 3 + [True] * 2
     assert list(about["optimizations"]) == ["o1", "o2"]
     assert about["rehearsal"] is True

@@ -32,7 +32,7 @@ def test_verdicts_numbers_and_rule_are_words():
     assert {"b: winner", "c: worse"} <= set(texts)
     assert any("40 pairs · confidence" in text and text.endswith("that it is worse") for text in texts)
     assert "Winner or worse: confidence 0.90 or more" in said(ax)
-    assert "task completed, difference to a in percentage points (95 % interval)" in texts
+    assert "task completed, difference to a in percentage points (95% interval)" in texts
     observed = plots.compare(table, by="run", control="a")
     assert {"b: higher", "c: lower"} <= set(words(observed))
     assert "winner" not in said(observed).lower()
@@ -51,7 +51,7 @@ def test_without_an_interval_the_points_are_hollow_and_have_no_whiskers():
 
 def test_scores_and_labels_are_drawn_in_their_own_way():
     ax = plots.compare(runs(), by="run", pair="task", outcome="quality", control="a")
-    assert ax.get_xlabel() == "quality, difference to a of means (95 % interval)"
+    assert ax.get_xlabel() == "quality, difference to a of means (95% interval)"
     table = runs().assign(
         sentiment=np.resize(["positive", "neutral", "negative", "neutral"], 240), end="STOP"
     )

@@ -89,8 +89,8 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis_in_panels_on_one_scal
     assert text.count("winner") == 1
     for said in (
         "variant 1 · winner",
-        "+17.3 % (+5.8 to +30.3) · expected +14.6 · 150 pairs",
-        "Lift in percent of the original's task completion (90 % interval)",
+        "+17.3% (+5.8 to +30.3) · expected +14.6 · 150 pairs",
+        "Lift in percent of the original's task completion (90% interval)",
         "not comparable",
         "(no bounds)",
         "Arrow: the interval has no bound on that side.",
@@ -108,7 +108,7 @@ def test_the_shares_of_failed_conversations_are_those_of_either_mix():
     mixes = logged | {"failed_share_tested": 0.36, "failed_share_logged": 0.4}
     ax = plots.variant_lift(table([{"stage": "confirm"}, WINNER | mixes]))
     assert "on the mix of the logged conversations" in drawn.said(ax)
-    assert "40 % of those had failed, 36 % of the tested ones." in drawn.said(ax)
+    assert "40% of those had failed, 36% of the tested ones." in drawn.said(ax)
 
 
 @pytest.mark.parametrize("width", [8.5, 4.4])
@@ -118,7 +118,7 @@ def test_names_keep_what_tells_them_apart_and_numbers_do_not_reach_into_them(wid
     ax = plots.variant_lift(table([{"stage": "confirm"}, *rows]), ax=Figure((width, 4)).subplots())
     ax.figure.draw_without_rendering()
     texts = {text.get_text(): text.get_window_extent() for text in ax.texts}
-    for name, numbers in (("Candidate 2.1 · winner", "+17.3 %"), ("Candidate 2.2", "+79.3 %")):
+    for name, numbers in (("Candidate 2.1 · winner", "+17.3%"), ("Candidate 2.2", "+79.3%")):
         (beside,) = (box for said, box in texts.items() if said.startswith(numbers))
         assert texts[name].x1 < beside.x0
         assert beside.x1 < ax.figure.bbox.x1
@@ -134,7 +134,7 @@ def test_without_an_interval_dots_are_hollow_and_the_band_of_equivalence_is_draw
     assert whiskers(ax) == []
     text = drawn.said(ax)
     assert text.count("sample size not reported") == 3
-    for said in ("within ±5 %", PLOTS["no sample size"], "best of 3 variants"):
+    for said in ("within ±5%", PLOTS["no sample size"], "best of 3 variants"):
         assert said in text
 
 

@@ -67,7 +67,7 @@ def test_sentiments_have_counts_and_the_colours_of_their_labels():
     assert labels == ["negative\n2 of 8", "neutral\n0 of 8", "positive\n6 of 8"]
     assert ax.get_xlabel() == "Share of conversations (n = 8)"
     low, high = ax.get_xlim()
-    assert low < 0  # room for a marker at 0 and 100 %
+    assert low < 0  # room for a marker at 0 and 100%
     assert high > 1
     drawn = [line.get_color() for line in ax.lines]
     wanted = [SENTIMENT_COLORS["negative"], SENTIMENT_COLORS["neutral"], "black"]
@@ -143,7 +143,7 @@ def test_targets_have_what_changed_and_whether_the_hypothesis_held(held, by, sai
         assert any(said in text for text in words(ax))
         rows_said = {
             "Name the day: improved",
-            "50.0 % → 65.0 % · 120 pairs",
+            "50.0% → 65.0% · 120 pairs",
             "Be polite: unclear",
             "no pairs",
         }
@@ -163,7 +163,7 @@ def test_every_metric_is_on_its_own_scale_with_its_test():
     assert points(ax, "o") == [pytest.approx((0.4, 2.0)), pytest.approx((0.55, 1.0))]
     assert {
         "Task completion: regressed",
-        "60.0 % → 40.0 % · 200 and 60 conversations · p = 0.001 < 0.008",
+        "60.0% → 40.0% · 200 and 60 conversations · p = 0.001 < 0.008",
         "Sentiment: no harm seen",
         "+0.20 → +0.10 · 200 and 60 conversations · p = 1 ≥ 0.008",
         "Quality: nothing to compare",

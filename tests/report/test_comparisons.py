@@ -39,7 +39,7 @@ def tables(made):
 
 
 def test_prompts_whose_intervals_overlap_may_differ_all_the_same():
-    """130 of 200 vs 151 of 200: 58 to 71 and 69 to 81 %, yet the difference is 1.5 to 19.2 points."""
+    """130 of 200 vs 151 of 200: 58 to 71 and 69 to 81%, yet the difference is 1.5 to 19.2 points."""
     made = document([counted("v1", 130, 200), counted("v2", 151, 200)])
     assert [group.numbers[0].detail.partition(" (")[0] for group in made.headlines] == [
         "58% to 71%",

@@ -101,7 +101,7 @@ def test_a_pair_is_dropped_on_both_sides_and_counted():
     verdict = run.verdict()
     assert verdict.analysis.n == 13
     assert verdict.n_dropped == verdict.variants[0].n_dropped == 2
-    assert "more than 10 %" in verdict.warnings[0]
+    assert "more than 10%" in verdict.warnings[0]
     assert verdict.progress.conversations_done == 30
 
 

@@ -122,7 +122,7 @@ def test_personas_that_differ_by_chance_change_nothing():
 
 @pytest.mark.parametrize("verified_error", [None, 8.0])
 def test_the_interval_of_the_expected_lift_covers_also_what_was_picked_for_being_high(verified_error):
-    """90 % over effects that are spread like the prior: of all, and of those whose measurement won."""
+    """90% over effects that are spread like the prior: of all, and of those whose measurement won."""
     rng = np.random.default_rng(4)
     true = rng.normal(0.0, 10.0, 100_000)
     measured = rng.normal(true, 6.0)

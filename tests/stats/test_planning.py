@@ -112,7 +112,7 @@ def test_the_upper_bound_of_90_percent_decides():
     assert bound == pytest.approx(13.76, abs=0.01)
     assert is_worth_a_test(*counts, findable=bound - 0.001) is True
     assert is_worth_a_test(*counts, findable=bound + 0.001) is False
-    # The upper end of the interval of 95 % is larger: what is only just possible is no reason to spend.
+    # The upper end of the interval of 95% is larger: what is only just possible is no reason to spend.
     assert points_to_gain(*counts)[2] > 15
 
 

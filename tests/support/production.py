@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 BEFORE = 0.60
-# Failures fall from 40 to 15 %, which is a verified fix.
+# Failures fall from 40 to 15%, which is a verified fix.
 FIXED = 0.85
 PHASES = ("pending", "verified", "not_fixed")
 HARMS = (0.10, 0.20, 0.30)

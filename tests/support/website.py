@@ -25,7 +25,7 @@ COMPANY_PAGE = """\
 <main>
 <h1>Every parcel, <em>on time</em></h1>
 <p>Our mission is to make shipping simple for small shops. We help people know where their parcel is.</p>
-<p>98.5 % of all parcels are delivered on time. Our courier team answers within 2 hours, and customers rate us 4.7 out of 5 stars.
+<p>98.5% of all parcels are delivered on time. Our courier team answers within 2 hours, and customers rate us 4.7 out of 5 stars.
 <p hidden>Our goal is to hide this.</p>
 <p style="display : none">Our aim is invisible.</p>
 <div aria-hidden="true"><div>Our vision</div> is for nobody.</div>

@@ -112,7 +112,7 @@ def compare(
     DataFrame
         One row per variant: ``variant``, ``control``, ``verdict``; ``difference_points`` with its ends ``_low`` and
         ``_high`` (percentage points, without pairs by Miettinen and Nurminen; of numbers ``difference``, in the score's unit); ``n``, ``n_control`` (that count),
-        ``test``, ``p``, ``p_holm``, ``smallest_findable_points`` (found with 80 % probability; of numbers
+        ``test``, ``p``, ``p_holm``, ``smallest_findable_points`` (found with 80% probability; of numbers
         ``smallest_findable``), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``.
         Of true and false: ``completed``, ``rate`` with its ends (fractions, Wilson), the same with ``_control``,
         ``lift_percent``; in pairs also its ends (Fieller), ``lift_percent_expected``, ``n_pairs``, ``n11``, ``n10``,

@@ -349,7 +349,7 @@ def _losses(sample: Sample, asked: int) -> dict[str, Any]:
     if sample.n_dropped > _DROPPED_SHARE * asked:
         what = "rows" if sample.n_unmatched is None else "pairs"
         warnings.append(
-            f"{sample.n_dropped} of {asked} {what} have no outcome, more than 10 %: the rest may differ from them."
+            f"{sample.n_dropped} of {asked} {what} have no outcome, more than 10%: the rest may differ from them."
         )
     if _uneven(sample):
         warnings.append(

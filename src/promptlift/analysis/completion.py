@@ -154,7 +154,7 @@ def completion_trend(
         ``freq`` that was used and ``n_undated``, the rows without any time. Of days and weeks it also has ``trends``, a test
         of the slope over the days for each group with at least 14 days
         and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
-        points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
+        points, 95%), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
         ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
         Of verdicts, ``judge_versions`` says which versions of the judge a period has, with the model where a version has

@@ -80,8 +80,8 @@ def headroom(
         most frequent first. Columns: ``issue``, ``n``, ``total``, ``share`` and of ended conversations with it ``n_rated``, ``completed``,
         ``rate``, of those without it the same ending in ``_without``, with intervals as of ``issues``; ``points``,
         ``points_low``, ``points_high``, how much more often those without it complete than all; ``points_findable``, the smallest gain that the
-        pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large (its one-sided
-        upper bound of 90 %, whatever ``level`` is): missing where nothing was counted; ``difference_points`` of those with it to
+        pairs find with 80% (NaN where they find none); ``enough``, whether the gain may be that large (its one-sided
+        upper bound of 90%, whatever ``level`` is): missing where nothing was counted; ``difference_points`` of those with it to
         those without it, by the score interval, and ``adjusted_points`` the same within strata (Mantel and Haenszel, with Sato's
         variance), of ``n_adjusted`` conversations. ``attrs["promptlift"]`` has what they are ``adjusted_for`` and the
         ``sentences``.

@@ -80,8 +80,8 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     -----
     The interval of kappa uses the large-sample standard error of Fleiss, Cohen and Everitt (1969) after one half is
     added to every count, and is widened to hold the estimate. Without the halves it shrinks to a point when everything
-    agrees; in a simulation of fifteen cases with 20 to 300 labels it covered as little as 18 % where 95 % were meant,
-    and at least 86 % (95 % on average) with them.
+    agrees; in a simulation of fifteen cases with 20 to 300 labels it covered as little as 18% where 95% were meant,
+    and at least 86% (95% on average) with them.
 
     References
     ----------

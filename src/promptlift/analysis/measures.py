@@ -54,7 +54,7 @@ def measures(
     DataFrame
         One row per measure (and group, then ``by`` comes first): ``measure``, ``unit``, ``n`` conversations with a value,
         ``mean`` with its t interval ``mean_low`` and ``mean_high`` (few, very skewed values are covered
-        less often), ``median``, ``p95`` (95 % of the values are no larger), ``total``, ``n_missing``. NaN where there
+        less often), ``median``, ``p95`` (95% of the values are no larger), ``total``, ``n_missing``. NaN where there
         is nothing to compute.
 
     Raises

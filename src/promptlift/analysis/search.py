@@ -49,7 +49,7 @@ def search(variants: Any) -> pd.DataFrame:
         One row per candidate that was tested: ``optimization_id``, ``variant_id``, ``name``, ``generation``, ``parent_variant_id``,
         ``other_parent_variant_id`` (of a merge), ``conversations`` (spent up to its last test), ``n_pairs``, ``won``,
         ``lost``, ``tied`` (against the candidate that its generation was tested against), ``points`` of completion over the
-        original, estimated from all conversations of the search, with ``points_low`` and ``points_high`` (90 %), ``state``
+        original, estimated from all conversations of the search, with ``points_low`` and ``points_high`` (90%), ``state``
         (``testing``, ``pool``, ``rejected``, ``finalist``), ``reason``, ``is_winner``; ``best_low``,
         the largest lower bound so far of what was not rejected, at least 0 (the original), and ``best_high``, the upper
         bound of the same candidate.

@@ -92,7 +92,7 @@ def segments(
     """Find what failures have in common: a model, channel, topic, length, hour, tool error or metadata value.
 
     Every segment is compared with the rest by the score test, adjusted by Holm over all of them, so that about
-    5 % of tables without any true difference name a segment; a segment is only named if it and its rest have at least 10.
+    5% of tables without any true difference name a segment; a segment is only named if it and its rest have at least 10.
     Numbers and the hours of the day are cut into quarters. Values with fewer than 20 conversations are merged into one segment of
     their column, and a segment and its rest have as many. Of redundant columns (numbers whose quartiles correlate, such as turns and tool calls, and values that select
     the same conversations) only the plainest is split. If the logs name a task that several conversations share (``task_id``,
@@ -131,7 +131,7 @@ def segments(
         ``unclear``; by the corrected difference where labels correct it), ``difference_points`` of its rate to that of the rest with the
         interval of Miettinen and Nurminen (``…_low``, ``…_high``), which inverts the score test of this segment alone, ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
         ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
-        the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
+        the rest would be found in 80% of such tables), ``n_merged``, the values merged into it; with ``labels`` also
         ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective``, ``not_corrected``.
         ``attrs["promptlift"]`` has in ``sentences`` what each row shows, ``task`` (the column of shared tasks), ``n_tests``, ``merged`` (values by column),
         ``left_out`` (columns and why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 _HIGHER_IS_WORSE: Final = ("abandonment", "response_time", "length")
 _FORMATS: Final = {
-    "task_completion": "{:.1f} %",
+    "task_completion": "{:.1f}%",
     "sentiment": "{:+.2f}",
     "quality": "{:.1f}",
-    "abandonment": "{:.1f} %",
+    "abandonment": "{:.1f}%",
     "response_time": "{:,.1f} s",
     "length": "{:,.1f} messages",
 }

@@ -61,7 +61,7 @@ def check(
 
     The exit code is 0 if it passes, 3 if it fails, 4 if there are too few conversations, 5 if only a word
     list judged, which is no evidence, 1 and 2 if the command itself fails. A prompt exactly at --fail-below
-    fails with a chance of at most 5 % in 90 nights, if every check reads the same first day.
+    fails with a chance of at most 5% in 90 nights, if every check reads the same first day.
     """
     if fail_below is None and against is None:
         raise typer.BadParameter("Give --fail-below, --against or both.")

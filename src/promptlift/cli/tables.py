@@ -33,7 +33,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
-    """Return one line for each prompt, with 95 % intervals.
+    """Return one line for each prompt, with 95% intervals.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
             )
         )
     note = _NOTES.get(overview.attrs.get("promptlift", {}).get("basis"), "")
-    return "\n".join([*_aligned(lines), "In brackets: 95 % intervals.", *([note] if note else [])])
+    return "\n".join([*_aligned(lines), "In brackets: 95% intervals.", *([note] if note else [])])
 
 
 def _estimate(row: dict[Hashable, Any], name: str, bounds: str, form: str) -> str:

@@ -88,5 +88,5 @@ def _basis(given: GivenLift, fits: set[str], undecided: str) -> Basis:
     if lift and hundredth.meets(_relative(Printed.of(rate), Printed.of(original))):
         hint = "it looks like a fraction"
     else:
-        hint = f"they give {100.0 * (rate / original - 1):+.1f} %"
-    return Basis(UNKNOWN, f"The given rates do not reproduce the lift of {lift:+.4g} %: {hint}.")
+        hint = f"they give {100.0 * (rate / original - 1):+.1f}%"
+    return Basis(UNKNOWN, f"The given rates do not reproduce the lift of {lift:+.4g}%: {hint}.")

@@ -137,7 +137,7 @@ def _trends(facts: dict[str, Any]) -> list[str]:
                 f"{trend['rate_after']:.0%} after)"
             )
         notes.append(
-            f"{group}{way} by {abs(trend['points_per_day']):.2g} points a day (95 % interval {low:.2g} to "
+            f"{group}{way} by {abs(trend['points_per_day']):.2g} points a day (95% interval {low:.2g} to "
             f"{high:.2g}, {trend['n_days']} days, n = {trend['n']:,}){jump}."
         )
     if len(found) > 3:

@@ -96,7 +96,7 @@ def draw_experiment(
     ax.xaxis.set_major_locator(AutoDateLocator(maxticks=7))  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_formatter(DateFormatter(f"%d %b{hours}"))  # type: ignore[no-untyped-call]
     legend(ax, groups, counts, "units")
-    notes.append("Intervals: 95 % confidence sequences, which hold together, however often one looks.")
+    notes.append("Intervals: 95% confidence sequences, which hold together, however often one looks.")
     return theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
 
 

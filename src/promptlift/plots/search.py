@@ -25,7 +25,7 @@ _STATES: Final = {
 }
 _MARKERS: Final = {"pool": "o", "finalist": "D", "testing": "s", "rejected": "X"}
 _NOTE: Final = (
-    "Estimated from all conversations of the search, with 90 % intervals. The line is the best lower bound so far, the band reaches to the upper bound of the same candidate; dotted: first result of a "
+    "Estimated from all conversations of the search, with 90% intervals. The line is the best lower bound so far, the band reaches to the upper bound of the same candidate; dotted: first result of a "
     "generation. A search only chooses the finalist: the best of several is partly lucky, and its lift is measured by the confirmation."
 )
 

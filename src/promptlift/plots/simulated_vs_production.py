@@ -139,11 +139,11 @@ def _notes(shown: pd.DataFrame, table: pd.DataFrame, facts: dict[str, Any]) -> l
     omitted = facts.get("n_not_applied", 0)
     together = np.array([_together(row) for row in shown.to_dict("records")])
     notes: list[str | None] = [
-        f"Simulated: {', '.join(f'{100 * level:.4g}' for level in levels)} % interval."
+        f"Simulated: {', '.join(f'{100 * level:.4g}' for level in levels)}% interval."
         if len(levels)
         else None
     ]
-    notes.append(f"Production: {100 * facts['level']:.4g} % interval.")
+    notes.append(f"Production: {100 * facts['level']:.4g}% interval.")
     if not together.all():
         notes.append("Observational: the users and their questions may have changed too.")
     if shown["predicted_expected"].notna().any():

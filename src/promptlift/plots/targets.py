@@ -73,7 +73,7 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
 def _numbers(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["original_met"]) or pd.isna(row["variant_met"]):
         return "no pairs"
-    return f"{row['original_met']:.1f} % → {row['variant_met']:.1f} % · {counted(row['n_pairs'], 'pair')}"
+    return f"{row['original_met']:.1f}% → {row['variant_met']:.1f}% · {counted(row['n_pairs'], 'pair')}"
 
 
 def _hypothesis(facts: Mapping[str, Any]) -> str | None:

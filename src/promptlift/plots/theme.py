@@ -119,7 +119,7 @@ def result_of(data: Any, name: str, *others: Any, **options: Any) -> pd.DataFram
 
 def at_level(level: float | None) -> str:
     """Return the coverage of intervals as the end of a label; empty where it is not known."""
-    return "" if level is None else f" ({100 * level:.4g} % interval)"
+    return "" if level is None else f" ({100 * level:.4g}% interval)"
 
 
 def foreground() -> Any:

@@ -27,8 +27,8 @@ _NO_INTERVAL: Final = "Hollow: the service reports no interval."
 def row_numbers(row: Mapping[Hashable, Any], room: float) -> str:
     """Return the numbers at the right of a row, as many as fit into so many points: lift and interval, the other lifts, sample size."""
     points = row["lift_basis"] == "points_completion"
-    unit = "points" if points else "%"
-    parts = ["no lift" if pd.isna(row["lift"]) else f"{row['lift']:+.1f} {unit}"]
+    unit = " points" if points else "%"
+    parts = ["no lift" if pd.isna(row["lift"]) else f"{row['lift']:+.1f}{unit}"]
     if row["uncertainty_source"] == "service" and not pd.isna(row["lift"]):
         ends = [
             "no bound" if pd.isna(row[f"lift_{end}"]) else f"{row[f'lift_{end}']:+.1f}"
@@ -115,7 +115,7 @@ def _how_to_read(shown: pd.DataFrame, band: float | None, *, rehearsal: bool) ->
     if shown[["low_unbounded", "high_unbounded"]].any(axis=None):
         sentences.append("Arrow: the interval has no bound on that side.")
     if band is not None:
-        sentences.append(f"Grey band: lifts within ±{band:g} % make no practical difference.")
+        sentences.append(f"Grey band: lifts within ±{band:g}% make no practical difference.")
     return sentences
 
 
@@ -126,7 +126,7 @@ def _logged_mix(shown: pd.DataFrame) -> str:
     tested, logged = row["failed_share_tested"], row["failed_share_logged"]
     if pd.isna(tested) or pd.isna(logged):
         return f"{words}."
-    return f"{words}: {logged:.0%} of those had failed, {tested:.0%} of the tested ones.".replace("%", " %")
+    return f"{words}: {logged:.0%} of those had failed, {tested:.0%} of the tested ones."
 
 
 def _caveats(shown: pd.DataFrame) -> list[str]:

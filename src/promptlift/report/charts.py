@@ -81,7 +81,7 @@ def _drawn(book: Any, chart: Chart, left: int) -> Any:
             }
         )
     made.set_title({"name": chart.title, "overlay": False, "name_font": {"size": 12}})
-    # Bars end at the next 5 % above every interval.
+    # Bars end at the next 5% above every interval.
     most = max(share.high for _, shares in chart.series for share in shares)
     shares_axis = {
         "num_format": "0%",

@@ -79,7 +79,7 @@ class Agreement(NamedTuple):
     n
         Number of conversations answered by both.
     low
-        Lower end of the 95 % interval of the share on which they agree.
+        Lower end of the 95% interval of the share on which they agree.
     majority
         Share of people's more frequent answer, which is the agreement of always giving that answer.
     """

@@ -33,7 +33,7 @@ class RegressionTest(ApiModel):
     lift_points_low: float | None = None
     """Lower end of its interval."""
     smallest_drop_found: float | None = None
-    """Smallest drop in percentage points that this test detects with 80 % probability."""
+    """Smallest drop in percentage points that this test detects with 80% probability."""
     confidence_worse: float | None = None
     """Confidence that the new text is worse over all scenarios, 0 to 1."""
 

@@ -40,7 +40,7 @@ class Expectation(ApiModel):
     expected_percentage: float | None = None
     """Lift to expect in percent of the original's task completion: ``liftExpected`` on the mix of conversations to quote."""
     expected_percentage_low: float | None = None
-    """Lower end of its 90 % interval."""
+    """Lower end of its 90% interval."""
     expected_percentage_high: float | None = None
 
 
@@ -78,7 +78,7 @@ class OptimizationCompleted(ApiModel):
     prompt_id: str
     results: dict[str, Any] | None = None
     """``winner`` and ``improvementPercentage``, what was measured. Ours: ``winnerSelected``, ``confidence``, ``reason``,
-    ``rehearsal``, and the expectation for a winner: ``expectedPercentage`` with its 90 % interval,
+    ``rehearsal``, and the expectation for a winner: ``expectedPercentage`` with its 90% interval,
     ``expectedPercentageLow`` and ``expectedPercentageHigh``."""
     duration: float | None = None
     """Seconds."""
@@ -196,7 +196,7 @@ class QualityDropped(ApiModel):
 def reduction_warning(payload: dict[str, Any]) -> str:
     """Return a warning when the reduction in a payload is only the ratio of two counts.
 
-    8 failures before and 3 after are 62.5 % fewer, whether there were 400 conversations before and 40 after
+    8 failures before and 3 after are 62.5% fewer, whether there were 400 conversations before and 40 after
     or the other way round. If the counts of conversations are known and equal, the ratio is correct.
 
     Parameters

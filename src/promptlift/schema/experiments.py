@@ -138,7 +138,7 @@ class ExperimentCreate(RequestModel):
     weights: Annotated[dict[str, float], Field(min_length=1, max_length=OTHERS_MAX + 1)]
     """Share of the units by version, such as ``{"v2": 0.5}``; the rest gets the current version. A version is named by its number, ``v2``, by its id, or by the id of a variant."""
     ramp: bool = False
-    """Whether the version is to replace the current one in steps: 5 % of the units get it, then 50 %, then all, each step once no metric is harmed; as soon as one is, all get the current version again. ``weights`` names one version, with the weight 1"""
+    """Whether the version is to replace the current one in steps: 5% of the units get it, then 50%, then all, each step once no metric is harmed; as soon as one is, all get the current version again. ``weights`` names one version, with the weight 1"""
     note: LongText | None = None
     """Stored with the experiment"""
 
@@ -164,7 +164,7 @@ class LiveRate(ApiModel):
     rate: Annotated[float, Column(name="completion_pct", unit="percent")]
     """Completed tasks; each unit counts once, with the mean of its conversations."""
     low: Annotated[float, Column(name="completion_pct_low", unit="percent")]
-    """Lower end of its 95 % interval at this look."""
+    """Lower end of its 95% interval at this look."""
     high: Annotated[float, Column(name="completion_pct_high", unit="percent")]
     """Upper end of it."""
 
@@ -295,7 +295,7 @@ class CalibrationPair(LinkedModel):
     difference: Annotated[float | None, Column(unit=_POINTS)] = None
     """Change that users showed, in percentage points; ``None`` while there are too few, or where the verdicts permit no direction."""
     difference_low: Annotated[float | None, Column(unit=_POINTS)] = None
-    """Lower end of its 95 % interval."""
+    """Lower end of its 95% interval."""
     difference_high: Annotated[float | None, Column(unit=_POINTS)] = None
     """Upper end of its interval."""
     difference_error: Annotated[float | None, Column(unit=_POINTS)] = None
@@ -310,7 +310,7 @@ class Calibration(ApiModel):
     share: float | None = None
     """Slope of the line through 0 of the changes that users showed over the expected ones; ``None`` below five variants with both."""
     share_low: float | None = None
-    """Lower end of its 95 % interval."""
+    """Lower end of its 95% interval."""
     share_high: float | None = None
     """Upper end of its interval."""
     sentence: str

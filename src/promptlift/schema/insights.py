@@ -133,7 +133,7 @@ class TaskCompletion(ApiModel):
     trend_points: float | None = None
     """The change in percentage points; ``None`` if there is no earlier period."""
     trend_points_low: float | None = None
-    """Lower end of the 95 % interval of the change, by Miettinen and Nurminen's method."""
+    """Lower end of the 95% interval of the change, by Miettinen and Nurminen's method."""
     trend_points_high: float | None = None
     """Upper end of it."""
 
@@ -152,7 +152,7 @@ class SentimentSummary(ApiModel):
     trend_score: float | None = None
     """The change of the mean score; ``None`` if there is no earlier period."""
     trend_score_low: float | None = None
-    """Lower end of the 95 % interval of the change, by Welch's method."""
+    """Lower end of the 95% interval of the change, by Welch's method."""
     trend_score_high: float | None = None
     """Upper end of it."""
 
@@ -193,7 +193,7 @@ class TopIssue(ApiModel):
     """Completion with the issue minus completion without it, among conversations of the same prompt, model and topic. Observed, not
     caused: hard tasks have more issues."""
     impact_points_low: float | None = None
-    """Lower end of its 95 % interval, by Mantel and Haenszel's method."""
+    """Lower end of its 95% interval, by Mantel and Haenszel's method."""
     impact_points_high: float | None = None
     """Upper end of it."""
     quote: str | None = None
@@ -228,11 +228,11 @@ class FleetAgent(ApiModel):
     rank_low: Annotated[int | None, Column()] = None
     """The best rank that the data allow: one more than the number of significantly better agents."""
     rank_high: Annotated[int | None, Column()] = None
-    """The worst rank that the data allow. Holm's method over all other agents gives both ends a joint coverage of 95 %."""
+    """The worst rank that the data allow. Holm's method over all other agents gives both ends a joint coverage of 95%."""
     task_completion_rate: Annotated[float | None, Column(name="completion_pct", unit="percent")] = None
     """Completed tasks among its judged conversations that have ended."""
     task_completion_low: Annotated[float | None, Column(name="completion_low_pct", unit="percent")] = None
-    """Lower end of its 95 % interval, by Wilson's method."""
+    """Lower end of its 95% interval, by Wilson's method."""
     task_completion_high: Annotated[float | None, Column(name="completion_high_pct", unit="percent")] = None
     """Upper end of it."""
     conversations: Annotated[int | None, Column(name="n")] = None
@@ -292,7 +292,7 @@ class FirstIssue(ApiModel):
     points: float | None = None
     """By how many percentage points that exceeds the observed completion."""
     points_low: float | None = None
-    """Lower end of its 95 % interval."""
+    """Lower end of its 95% interval."""
     points_high: float | None = None
     """Upper end of it."""
     excess_failures_per_week: float | None = None
@@ -364,7 +364,7 @@ class StepFailure(ApiModel):
     failure_rate: float | None = None
     """Share of failures among the conversations that reached it."""
     failure_rate_low: float | None = None
-    """Lower end of its 95 % interval, by Wilson's method."""
+    """Lower end of its 95% interval, by Wilson's method."""
     failure_rate_high: float | None = None
     """Upper end of it."""
     kinds: dict[str, int] = Field(default_factory=dict)

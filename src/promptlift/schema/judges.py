@@ -388,7 +388,7 @@ class LearnedJudge(LinkedModel):
     analyser_accuracy: float | None = None
     """Share that the previous judge gets right."""
     half_width: float
-    """Half the width of the 95 % interval of a rate corrected by these labels and the judge."""
+    """Half the width of the 95% interval of a rate corrected by these labels and the judge."""
     half_width_more: float
     """The same with 20 more labels."""
     drift: LearnedDrift | None = None

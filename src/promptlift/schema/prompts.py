@@ -50,7 +50,7 @@ class PromptCompletion(ApiModel):
     rate: float | None
     """Percent of the judged; ``None`` if there are none."""
     rate_low: float | None
-    """Lower end of its 95 % interval, by Wilson's method."""
+    """Lower end of its 95% interval, by Wilson's method."""
     rate_high: float | None
     """Upper end of it."""
     basis: str | None = None

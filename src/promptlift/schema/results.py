@@ -116,7 +116,7 @@ class LoggedMix(ApiModel):
     lift_expected: Annotated[float | None, Column(name="lift_logged_expected", unit="percent")] = None
     """Percent, expected in production on this mix."""
     lift_expected_low: float | None = None
-    """Percent, lower end of its 90 % interval."""
+    """Percent, lower end of its 90% interval."""
     lift_expected_high: float | None = None
     lift_verified: Annotated[
         float | None, Column(name="lift_logged_verified", unit="percent", tables=("variants",))
@@ -172,7 +172,7 @@ class Effect(ApiModel):
     lift_expected: Annotated[float | None, Column(unit="percent")] = None
     """Percent, expected in production."""
     lift_expected_low: float | None = None
-    """Percent, lower end of its 90 % interval."""
+    """Percent, lower end of its 90% interval."""
     lift_expected_high: float | None = None
     lift_verified: Annotated[float | None, Column(unit="percent")] = None
     """Percent, lift of the winner on pairs measured after the decision; ``None`` if there are none."""
@@ -244,9 +244,9 @@ class OptimizationResults(Effect):
     explanation: str | None = None
     """Why there is no winner, in words and numbers."""
     smallest_findable_points: float | None = None
-    """Smallest true lift in percentage points that this many pairs detect with 80 % probability."""
+    """Smallest true lift in percentage points that this many pairs detect with 80% probability."""
     pairs_needed: int | None = None
-    """Pairs needed to detect a true lift of the measured size with 80 % probability."""
+    """Pairs needed to detect a true lift of the measured size with 80% probability."""
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     lift_trace: list[float | None] = Field(default_factory=list)

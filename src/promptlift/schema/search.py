@@ -60,9 +60,9 @@ class Edit(ApiModel):
     effect: Annotated[float | None, Column(unit="percentage points")] = None
     """Worth of the edit in points of completion, from all conversations of the search; ``None`` before it was tested."""
     effect_low: Annotated[float | None, Column(unit="percentage points")] = None
-    """Lower end of its interval, 90 %."""
+    """Lower end of its interval, 90%."""
     effect_high: Annotated[
-        float | None, Column(unit="percentage points", meaning="Upper end of its interval, 90 %.")
+        float | None, Column(unit="percentage points", meaning="Upper end of its interval, 90%.")
     ] = None
     state: Annotated[str | None, Column(categories=get_args(EditState))] = None
     """``kept``, ``pruned`` (removed because it gained nothing) or ``refused`` (never part of a prompt)."""
@@ -85,11 +85,11 @@ class CandidateSearch(ApiModel):
     points: Annotated[float | None, Column(name="search_points", unit="percentage points")] = None
     """Gain over the original in percentage points of completion, estimated from all conversations of the search; ``None`` before its first conversation."""
     points_low: Annotated[float | None, Column(name="search_points_low", unit="percentage points")] = None
-    """Lower end of its interval, 90 %."""
+    """Lower end of its interval, 90%."""
     points_high: Annotated[
         float | None,
         Column(
-            name="search_points_high", unit="percentage points", meaning="Upper end of its interval, 90 %."
+            name="search_points_high", unit="percentage points", meaning="Upper end of its interval, 90%."
         ),
     ] = None
     conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
@@ -124,9 +124,9 @@ class Headroom(ApiModel):
     level: float | None = None
     """Level of the intervals as a fraction."""
     points_findable: float | None = None
-    """The smallest gain that the confirmation detects with 80 % probability; ``None`` if it detects none."""
+    """The smallest gain that the confirmation detects with 80% probability; ``None`` if it detects none."""
     enough: bool | None = None
-    """Whether the gain may be that large: ``False`` if its one-sided upper bound of 90 % is less; ``None`` if too little is known."""
+    """Whether the gain may be that large: ``False`` if its one-sided upper bound of 90% is less; ``None`` if too little is known."""
     text: str | None = None
     """The same in words, or why nothing is known."""
     issues: list[HeadroomIssue] = Field(default_factory=list)

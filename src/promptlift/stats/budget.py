@@ -30,7 +30,7 @@ _TWO_SCREENS_FROM: Final = 4
 # Variants kept after each screening pass, by their number.
 _HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 2, 1)}
 
-# Normal quantile of the probability below which a run is given up: 10 and 5 %.
+# Normal quantile of the probability below which a run is given up: 10 and 5%.
 _FUTILITY_Z: Final[dict[Mode, float]] = {"exploratory": 1.28, "validation": 1.64}
 
 
@@ -84,8 +84,8 @@ def futility_bound(n10: int, n01: int, n: int, *, pairs_left: int, theta: float,
 
     With ``q = (n10 + n01 + 1)/(n + 3)``, ``d = q pairs_left`` more discordant pairs are expected. If the
     variant were as good as ``theta``, their evidence would have the mean ``d mu`` and the standard deviation
-    ``sigma sqrt(d)``, and the probability of gaining more than ``d mu + z sigma sqrt(d)`` is 10 %
-    (exploratory) or 5 % (validation). Stopping if more is missing can only lower the share of false winners.
+    ``sigma sqrt(d)``, and the probability of gaining more than ``d mu + z sigma sqrt(d)`` is 10%
+    (exploratory) or 5% (validation). Stopping if more is missing can only lower the share of false winners.
 
     Parameters
     ----------

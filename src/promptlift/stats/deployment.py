@@ -89,7 +89,7 @@ def failure_reduction(counts: FailureCounts, *, check: int = 1) -> Reduction:
 
     Given the total of failures, those after the fix are binomial with a share that depends only on the ratio
     of the two rates (Przyborowski and Wilenski 1940). Clopper and Pearson's limits of that share give limits
-    of the ratio. Each side has the error of one of three Pocock-type looks at 90 %: z 2.00, 1.99, 1.98. The
+    of the ratio. Each side has the error of one of three Pocock-type looks at 90%: z 2.00, 1.99, 1.98. The
     numbers of conversations before and after are taken into account, so a quiet week does not count as a fix.
 
     Parameters
@@ -132,8 +132,8 @@ def failure_reduction(counts: FailureCounts, *, check: int = 1) -> Reduction:
 def fix_status(counts: FailureCounts, *, deadline_passed: bool = False) -> DeploymentStatus:
     """Judge a deployed fix by all its failures at one of its checks.
 
-    Verified: failures fell by more than 50 %, and the lower end of the interval is above 0. Not fixed: the upper end is
-    below 50 %, or the deadline passed and they did not fall by more than 50 %. Otherwise pending. A failure that became
+    Verified: failures fell by more than 50%, and the lower end of the interval is above 0. Not fixed: the upper end is
+    below 50%, or the deadline passed and they did not fall by more than 50%. Otherwise pending. A failure that became
     rarer by half, though not significantly, does not count as persisting.
 
     Parameters

@@ -126,7 +126,7 @@ class Learned:
     majority
         Accuracy of always giving the majority's answer.
     gain_low
-        Lower end of the 90 % interval of the judge's gain in accuracy over the majority.
+        Lower end of the 90% interval of the judge's gain in accuracy over the majority.
     """
 
     judge: FittedJudge
@@ -144,7 +144,7 @@ class Learned:
         return "" if self.auc.low > 0.5 and self.gain_low > 0.0 else CANNOT
 
     def half_width(self, others: Numbers, *, more: int = 0) -> float:
-        """Return half the 95 % interval of a rate corrected by PPI++ with these labels, and a number of further ones.
+        """Return half the 95% interval of a rate corrected by PPI++ with these labels, and a number of further ones.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ TUNED_FOR: Final = 400
 # With fewer units in an arm there is a number, but no interval.
 FEWEST: Final = 20
 # The share of 1 - level that is spent. Means of users who still come back are not quite a sum of independent steps:
-# with all of it, 4 to 7 % of simulated worlds in which they come 1 to 20 times were missed at 95 %.
+# with all of it, 4 to 7% of simulated worlds in which they come 1 to 20 times were missed at 95%.
 _SPENT: Final = 0.7
 # The probability of an alarm about the shares of the arms while they are right.
 _RATIO_ALPHA: Final = 0.01
@@ -42,7 +42,7 @@ RAMP: Final = (0.05, 0.5, 1.0)
 _EXCLUDED: Final = {RAMP[0]: -0.2, RAMP[1]: NON_INFERIORITY_POINTS / 100.0}
 # Units of the new text before a step; the interval is only asymptotically right.
 _FEWEST_OF_A_STEP: Final = 50
-# Together 5 % to roll back a text that harms nothing: half for completion, half for the five other metrics.
+# Together 5% to roll back a text that harms nothing: half for completion, half for the five other metrics.
 _COMPLETION_LEVEL: Final = 0.95
 _OTHERS_LEVEL: Final = 0.99
 
@@ -233,8 +233,8 @@ def sample_ratio(units: Sequence[int], weights: Sequence[float]) -> SampleRatio:
 
     ``e = B(k w + n) / (B(k w) prod(w^n))`` with the counts ``n``, the weights ``w`` as shares, ``k = 500`` and the
     multivariate beta function ``B``: the mixture of multinomial likelihood ratios over a Dirichlet distribution.
-    While the shares are right it ever reaches 100 with a probability of at most 1 %. In simulations it finds 54:46 by
-    5,000 units and 52:48 by 17,000 in 95 %; a single look at 5,000 with the same error finds 52:48 in 60 %.
+    While the shares are right it ever reaches 100 with a probability of at most 1%. In simulations it finds 54:46 by
+    5,000 units and 52:48 by 17,000 in 95%; a single look at 5,000 with the same error finds 52:48 in 60%.
 
     Parameters
     ----------
@@ -294,10 +294,10 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
     """Decide at any look whether a new text gets more users, keeps them, or is rolled back.
 
     **Back** when the `difference` of a metric lies wholly on the worse side of 0 and its estimate is beyond the
-    metric's margin (`METRICS`): completion at 95 %, each of the five others at 99 %, so that a text that harms
-    nothing is ever rolled back with a probability of at most 5 %. **On** when none is harmed and the interval of
+    metric's margin (`METRICS`): completion at 95%, each of the five others at 99%, so that a text that harms
+    nothing is ever rolled back with a probability of at most 5%. **On** when none is harmed and the interval of
     completion excludes a drop of 20 points, before half of all users get the text, or of 10 points, before all do:
-    a text with such a drop gets there with a probability of at most 2.5 %. Not before 50 units have the new text.
+    a text with such a drop gets there with a probability of at most 2.5%. Not before 50 units have the new text.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def ranks(successes: ArrayLike, n: ArrayLike) -> NDArray[np.int64]:
 
 
 def rank_interval(place: int, successes: ArrayLike, n: ArrayLike) -> tuple[int, int]:
-    """Compute the 95 % confidence interval of one group's rank among several, by its rate.
+    """Compute the 95% confidence interval of one group's rank among several, by its rate.
 
     The group is compared with each of the others by Agresti and Caffo's test of two rates; with Holm's
     adjustment over the others, the best possible rank is one more than the number of significantly better

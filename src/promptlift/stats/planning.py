@@ -84,7 +84,7 @@ def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: fl
     Returns
     -------
     float or None
-        Percentage points; ``None`` if not even a rate of 100 % would be detected, or a group is too small for
+        Percentage points; ``None`` if not even a rate of 100% would be detected, or a group is too small for
         a verdict.
 
     References
@@ -204,7 +204,7 @@ def power_of_pairs(
 ) -> float:
     """Compute the probability that ``n`` pairs detect a true difference, in a single look.
 
-    Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
+    Without ``e_threshold``: a one-sided test of the discordant pairs at 5%, by the normal approximation of
     Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
     summed over all numbers of discordant pairs. Looks before the last one detect slightly more, stopping
     early for futility detects slightly less.
@@ -307,7 +307,7 @@ def _check(*, points: float, discordance: float) -> None:
 
 
 def _power_of_z(n: int, difference: float, discordance: float) -> float:
-    """Compute the power of the one-sided 5 % test whose standard error under the null is ``sqrt(discordance / n)``."""
+    """Compute the power of the one-sided 5% test whose standard error under the null is ``sqrt(discordance / n)``."""
     distance = difference * math.sqrt(n) - NormalDist().inv_cdf(0.95) * math.sqrt(discordance)
     spread = math.sqrt(max(discordance - difference**2, 0.0))
     if spread == 0.0:
@@ -340,7 +340,7 @@ def _wins_needed(first: int, last: int, e_threshold: float, theta: float | None)
     )
 
 
-# An interval of 80 % excludes 10 % at each end.
+# An interval of 80% excludes 10% at each end.
 _LEVEL_OF_ENDS: Final = 0.80
 
 
@@ -392,14 +392,14 @@ def is_worth_a_test(
 ) -> bool | None:
     """Return whether the gain of `points_to_gain` may be as large as a test can detect.
 
-    It may not if its one-sided upper bound of 90 % is below.
+    It may not if its one-sided upper bound of 90% is below.
 
     Parameters
     ----------
     completed, n, completed_without, n_without
         As in `points_to_gain`.
     findable
-        The smallest gain in points that the test detects with 80 % probability; ``None`` if it detects none,
+        The smallest gain in points that the test detects with 80% probability; ``None`` if it detects none,
         and no gain is enough.
 
     Returns

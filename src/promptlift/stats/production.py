@@ -20,7 +20,7 @@ MetricName = Literal["task_completion", "sentiment", "quality", "abandonment", "
 
 FIRST_LOOK: Final = 30
 _LOOK_EVERY: Final = 60
-# Slightly less than the permitted 5 %: production is never as homogeneous as a simulation.
+# Slightly less than the permitted 5%: production is never as homogeneous as a simulation.
 _ALPHA: Final = 0.04
 
 
@@ -180,7 +180,7 @@ def metric_changes(
     Shares are tested by Fisher's exact test, which keeps the small levels of single looks at any rate, the
     others by Mann and Whitney's, one-sided, with Bonferroni over the windows by their share of the level;
     then Holm over the metrics, against `look_level`. So over all looks, however many, the probability of a
-    false alarm for a text that changes no metric is at most 4 %.
+    false alarm for a text that changes no metric is at most 4%.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class RegressionAnalysis:
     confidence_worse
         Confidence that the new text is worse over all scenarios.
     smallest_drop_found
-        Smallest true drop in percentage points over all scenarios that this many pairs detect with 80 %
+        Smallest true drop in percentage points over all scenarios that this many pairs detect with 80%
         probability; ``None`` if there is none.
     """
 
@@ -95,7 +95,7 @@ class RegressionAnalysis:
 def regression_test(scenarios: Sequence[ScenarioPairs]) -> RegressionAnalysis:
     """Test whether a new text completes fewer tasks than the current one.
 
-    Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse", and a 90 %
+    Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse", and a 90%
     interval, clustered by scenario where that is wider: a text that helps in some scenarios and harms in others has fewer
     independent pairs than it seems. It must exclude a drop of 10 points, for which about 170 pairs are needed. Negative
     differences alone prove nothing: even without any change, some scenario has one in most runs.

@@ -96,7 +96,7 @@ def reweighted_lift(
     Returns
     -------
     ReweightedLift or None
-        ``None`` without pairs, or if strata with more than 5 % of the population have none and are unknown.
+        ``None`` without pairs, or if strata with more than 5% of the population have none and are unknown.
 
     References
     ----------

@@ -263,7 +263,7 @@ GuardrailVerdict = Literal["harmed", "ok", "unknown"]
 
 # Sentiment is -1 to 1, quality 0 to 100. A lower end above the margin means negligible harm.
 GUARDRAIL_MARGINS: Final = {"sentiment": -0.1, "quality": -3.0}
-# 95 % for both guardrails together.
+# 95% for both guardrails together.
 _LEVEL: Final = 0.975
 
 

@@ -30,7 +30,7 @@ class TrendTest:
     Attributes
     ----------
     points_per_day, points_low, points_high
-        Slope in percentage points per day and its 95 % interval; ``None`` without spread in days or outcomes.
+        Slope in percentage points per day and its 95% interval; ``None`` without spread in days or outcomes.
     p
         Two-sided p-value; 1 if nothing can be tested.
     p_holm

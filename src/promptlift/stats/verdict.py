@@ -173,9 +173,9 @@ class WhyNoWinner:
     Attributes
     ----------
     smallest_findable_points
-        Smallest true difference that this many pairs detect with 80 % probability; ``None`` if there is none.
+        Smallest true difference that this many pairs detect with 80% probability; ``None`` if there is none.
     pairs_needed
-        Pairs that detect a true difference of the measured size with 80 % probability; ``None`` if it is not
+        Pairs that detect a true difference of the measured size with 80% probability; ``None`` if it is not
         above 0.
     text
         The same in words.
@@ -276,7 +276,7 @@ def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
     asked = tally.n + tally.dropped
     if tally.dropped > _DROPPED_SHARE * asked:
         warnings.append(
-            f"{tally.dropped} of {asked} pairs were lost to infrastructure errors, more than 10 %."
+            f"{tally.dropped} of {asked} pairs were lost to infrastructure errors, more than 10%."
         )
     if sign_test_p(tally.dropped_variant, tally.dropped_original) < 0.05:
         warnings.append(

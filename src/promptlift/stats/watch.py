@@ -15,7 +15,7 @@ _WEIGHTS: Final = (0.8, 0.2)
 _ALPHA: Final = 0.05
 _NIGHTS: Final = 90
 _FIRST: Final = 0.8
-# This many prompts need no more evidence: 90 nights have as many weeks, each of which may have 5 %.
+# This many prompts need no more evidence: 90 nights have as many weeks, each of which may have 5%.
 _PROMPTS: Final = 12
 # The evidence is not counted beyond its threshold times this. To take an alarm back, as much must speak against it.
 _BEYOND: Final = 20.0
@@ -52,7 +52,7 @@ def watch(nights: Iterable[tuple[int, int]], line: float, *, prompts: int = 1) -
     The evidence of a drop by ``d`` from night ``j`` on is Wald's likelihood ratio of ``line - d`` against ``line``,
     ``(1 - d/line)^completed (1 + d/(1 - line))^failed`` over the nights since. It is summed over ``d`` of 10 and 4
     points, with weights .8 and .2, and over all nights of beginning, with weight .8 for the first and .2/89 for each
-    later one. For a prompt at its line or above, the chance of ever reaching 20 within 90 nights is at most 5 %
+    later one. For a prompt at its line or above, the chance of ever reaching 20 within 90 nights is at most 5%
     (Doob's inequality), and for each 90 later ones a fifth of that. Conversations count as independent of each other.
 
     Parameters
@@ -62,7 +62,7 @@ def watch(nights: Iterable[tuple[int, int]], line: float, *, prompts: int = 1) -
     line
         The completion rate that it should have.
     prompts
-        Number of prompts that the account watches. Beyond twelve the threshold rises with it, so that at most 5 % of
+        Number of prompts that the account watches. Beyond twelve the threshold rises with it, so that at most 5% of
         weeks have a false alarm.
 
     Raises

@@ -121,7 +121,7 @@ class Comparison:
             shown = "uncorrected, points"
         cells["verdict"] = observed(str(row["verdict"]))
         cells[shown] = _signed(row[unit])
-        cells[f"{level:.4g} % interval"] = f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}"
+        cells[f"{level:.4g}% interval"] = f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}"
         if column:
             cells[column] = f"{form.format(row[column])} of {row['n']:,}"
             cells["the other's"] = f"{form.format(row[f'{column}_control'])} of {row['n_control']:,}"

@@ -161,7 +161,7 @@ def _has_weeks(one: PromptGlance) -> bool:
 
 
 def _bar(week: tuple[int, int]) -> str:
-    """Return a bar from 0 to 100 %, or a dot for a week without judged conversations."""
+    """Return a bar from 0 to 100%, or a dot for a week without judged conversations."""
     judged, completed = week
     return _BARS[min(len(_BARS) - 1, len(_BARS) * completed // judged)] if judged else _NO_BAR
 

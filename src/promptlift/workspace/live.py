@@ -117,7 +117,7 @@ class Living(Session):
             Share of the units by version, such as ``{"v2": 0.5}``: by its number, its id, or the id of a variant. The rest
             gets the current version. Without weights, the prompt's newest experiment is returned.
         ramp
-            Whether the version is to replace the current one in steps: 5 % of the units get it, then 50 %, then all. Each step
+            Whether the version is to replace the current one in steps: 5% of the units get it, then 50%, then all. Each step
             follows once no metric is harmed, and as soon as one is, all get the current version again. ``weights`` names one
             version with the weight 1, such as ``{"v2": 1}``.
         note
@@ -223,7 +223,7 @@ class Living(Session):
             the change that the simulation let expect, ``difference`` the one that users show, in percentage points
             (``frames.describe_columns()`` has every column). ``attrs["promptlift"]["sentence"]`` says what simulations are worth
             here, and from five variants on ``attrs["promptlift"]["kept"]`` is the share of the expected changes that users
-            showed, with its 95 % interval: the slope of the line through 0.
+            showed, with its 95% interval: the slope of the line through 0.
 
         Examples
         --------

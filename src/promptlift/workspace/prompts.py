@@ -62,7 +62,7 @@ class Prompts(Session):
         alert_below
             The completion rate that it should have, such as ``0.8``. When it surely falls below, looked at every five
             minutes, the event ``quality.dropped`` goes to the webhooks: once, until it has recovered. A prompt exactly
-            at the line raises a false alarm in 90 days with a chance of at most 5 %.
+            at the line raises a false alarm in 90 days with a chance of at most 5%.
 
         Returns
         -------

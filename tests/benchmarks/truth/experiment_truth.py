@@ -236,7 +236,7 @@ def table(rows: list[Row]) -> str:
     """Rows as Markdown."""
     head = (
         "truth | variants | mode | confidence | false winner % | right winner % | conversations | of budget % | verification | "
-        "expected, points | coverage 90 % | mean confidence of winners | truly better"
+        "expected, points | coverage 90% | mean confidence of winners | truly better"
     )
     lines = [f"| {head} |", "|" + " --- |" * (head.count("|") + 1)]
     for row in rows:
@@ -279,20 +279,20 @@ def operating_characteristics(rows: list[Row]) -> str:
         worst = max(mine, key=lambda row: row.false_winners / row.runs)
         low, high = wilson(worst.false_winners, worst.runs)
         lines.append(
-            f"| false winners, {confidence_mode}: at most {100 * bound:.0f} % | {worst.mode}, {worst.variants} variants | "
-            f"{100 * worst.false_winners / worst.runs:.2f} % ({100 * float(low):.2f} to {100 * float(high):.2f}) |"
+            f"| false winners, {confidence_mode}: at most {100 * bound:.0f}% | {worst.mode}, {worst.variants} variants | "
+            f"{100 * worst.false_winners / worst.runs:.2f}% ({100 * float(low):.2f} to {100 * float(high):.2f}) |"
         )
     worst = min(rows, key=lambda row: row.covered / row.runs)
     lines.append(
-        f"| coverage at least 86 % | {worst.truth}, {worst.mode}, {worst.confidence_mode}, {worst.variants} variants | "
-        f"{100 * worst.covered / worst.runs:.2f} % |"
+        f"| coverage at least 86% | {worst.truth}, {worst.mode}, {worst.confidence_mode}, {worst.variants} variants | "
+        f"{100 * worst.covered / worst.runs:.2f}% |"
     )
     for row in rows:
         bound = POWER.get((row.mode, row.truth))
         if bound is not None and (row.confidence_mode, row.variants) == ("moderate", 3):
             lines.append(
-                f"| {row.mode}, moderate, 3 variants, +{100 * row.truth:.0f} found: at least {100 * bound:.0f} % | | "
-                f"{100 * row.right_winners / row.runs:.1f} % |"
+                f"| {row.mode}, moderate, 3 variants, +{100 * row.truth:.0f} found: at least {100 * bound:.0f}% | | "
+                f"{100 * row.right_winners / row.runs:.1f}% |"
             )
     for truth in (0.05, 0.10, 0.20):
         mine = [row for row in rows if row.truth == truth and row.expected_error]

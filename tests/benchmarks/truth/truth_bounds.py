@@ -39,7 +39,7 @@ def bounds(rows: Sequence[Row]) -> list[Bound]:
     for row in rows:
         most = FALSE_WINNERS[row.confidence_mode]
         if not row.effect:
-            name = f"{row.name}: false winners at most {100 * most:.0f} %"
+            name = f"{row.name}: false winners at most {100 * most:.0f}%"
             seen = f"{row.false} of {len(row.runs)}"
             found.append(Bound(name, seen, at_most(row.false, len(row.runs), most)))
     return [*found, *_together(runs)]

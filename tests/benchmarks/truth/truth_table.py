@@ -149,7 +149,7 @@ def table(rows: Sequence[Row]) -> str:
         "highest mean false / right %",
         "z with peeking false / right %",
         "conversations",
-        "coverage of the 90 % interval",
+        "coverage of the 90% interval",
     )
     lines = []
     for row in rows:

@@ -15,7 +15,7 @@ def highest_mean(passes: list[dict]) -> int | None:
 
 
 def z_test_with_peeking(passes: list[dict]) -> int | None:
-    """After every pass a pooled two-sample z-test at 5 % (two-sided) of the best variant so far."""
+    """After every pass a pooled two-sample z-test at 5% (two-sided) of the best variant so far."""
     for end in range(1, len(passes) + 1):
         done, n = _counts(passes[:end])
         best = max((arm for arm in n if arm), key=lambda arm: done[arm] / n[arm])

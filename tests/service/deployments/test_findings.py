@@ -51,7 +51,7 @@ def test_failures_decide_the_verdict(after, failed, status):
     [
         ({"sentiment": -0.4}, "sentiment fell from +0.52 to -0.40"),
         ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
-        ({"abandonment": True}, "abandonment rose from 0.0 % to 100.0 %"),
+        ({"abandonment": True}, "abandonment rose from 0.0% to 100.0%"),
         ({"response_time": 4.0}, "response time rose from 2.0 s to 4.0 s"),
         ({"length": 12}, "length rose from 6.0 messages to 12.0 messages"),
     ],

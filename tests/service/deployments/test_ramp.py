@@ -85,7 +85,7 @@ def test_harm_is_rolled_back_before_half_of_the_users_get_it(world, experiment):
     found = shown(world, experiment)
     assert (found["status"], len(found["ramp"]), world.text) == ("rolled_back", 1, ORIGINAL)
     assert found["reason"] == (
-        "Rolled back at 5% of the units: task completion fell from 80.0 % to 50.0 %; "
+        "Rolled back at 5% of the units: task completion fell from 80.0% to 50.0%; "
         "length rose from 3.0 messages to 6.0 messages"
     )
     assert set(texts(world).values()) == {ORIGINAL}

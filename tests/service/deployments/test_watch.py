@@ -66,7 +66,7 @@ def test_a_fix_that_holds_is_verified_once(world, live):
 
 
 def verified(world):
-    """Verify the live fix: 40 % failed before, about 6 % do with it."""
+    """Verify the live fix: 40% failed before, about 6% do with it."""
     world.log(60, failed=4, at=later())
     assert look(world) == 1
     world.log(60, failed=3, at=later(10))
@@ -112,7 +112,7 @@ def test_a_verified_fix_that_becomes_worse_than_the_text_before_is_told_and_roll
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("rolled_back", "regressed")
     assert found["reason"].startswith(
-        "Rolled back. Worse in production than before the change: task completion fell from 60.0 % to "
+        "Rolled back. Worse in production than before the change: task completion fell from 60.0% to "
     )
     assert [origin for origin, _ in world.versions()] == ["created", "auto_deployed", "rolled_back"]
     kinds = [kind for kind in world.kinds() if kind.startswith(("deployment", "prompt"))]
@@ -132,7 +132,7 @@ def test_an_automatic_deployment_that_harms_any_metric_is_rolled_back(world):
     found = world.deployment(optimization_id)
     assert (found["state"], found["verification"]) == ("rolled_back", "pending")
     assert (
-        "task completion fell from 60.0 % to 25.0 % (200 conversations before, 40 after, p = "
+        "task completion fell from 60.0% to 25.0% (200 conversations before, 40 after, p = "
         in found["reason"]
     )
     assert "response time rose from 2.0 s to 4.0 s" in found["reason"]
@@ -267,7 +267,7 @@ def test_a_deleted_prompt_is_not_watched(world, auto):
 
 @pytest.mark.slow
 def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
-    """Half of the conversations completed their task before and for a long time after; then 22 % do."""
+    """Half of the conversations completed their task before and for a long time after; then 22% do."""
     world.log(200, failed=100, at=world.started)
     optimization_id = world.optimization(AT_ONCE)
     for number in range(2):
@@ -284,7 +284,7 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
     found = world.deployment(optimization_id)
     assert (found["state"], found["verification"]) == ("rolled_back", "not_fixed")
     assert found["reason"].startswith(
-        "Rolled back. Worse in production than before the change: task completion fell from 50.0 % to 2"
+        "Rolled back. Worse in production than before the change: task completion fell from 50.0% to 2"
     )
     assert world.text == ORIGINAL
     assert verdicts(world) == ["deployment.not_fixed"]

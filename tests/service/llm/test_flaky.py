@@ -1,4 +1,4 @@
-"""An endpoint on which 15 % of the calls fail in any way does not fail a conversation."""
+"""An endpoint on which 15% of the calls fail in any way does not fail a conversation."""
 
 from __future__ import annotations
 

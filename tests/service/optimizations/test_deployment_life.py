@@ -95,7 +95,7 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     assert (results["verifiedBy"], results["verifiedPairs"]) == ("regression-test", test["pairs"])
     assert results["liftPointsVerified"] == winner["liftPointsVerified"] == test["liftPoints"]
     table = [results["pairs"][name] for name in ("n11", "n10", "n01", "n00")]
-    # The standard error of these pairs, from the 90 % interval of one look.
+    # The standard error of these pairs, from the 90% interval of one look.
     error = (results["liftPointsVerifiedHigh"] - results["liftPointsVerifiedLow"]) / (
         2 * NormalDist().inv_cdf(0.95)
     )
@@ -113,7 +113,7 @@ def test_a_winner_passes_its_test_goes_live_and_is_taken_back_when_it_harms(begi
     log(caller, prompt_id, 30, what="Our", solved=False, at=datetime.now(UTC))
     back = reach(caller, made["id"], "rolled_back")
     assert (back["verification"], back["versionId"]) == ("pending", live["versionId"])
-    assert "task completion fell from 50.0 % to 0.0 %" in back["reason"]
+    assert "task completion fell from 50.0% to 0.0%" in back["reason"]
     assert caller.ask("GET", f"/prompts/{prompt_id}")["content"] == PROMPT
     versions = caller.ask("GET", f"/prompts/{prompt_id}/versions")["data"]
     assert [one["origin"] for one in versions] == ["rolled_back", "auto_deployed", "created"]

@@ -27,7 +27,7 @@ class HelpsWithFailures(AnsweringModel):
 
 
 def content(number):
-    """A conversation of a log of which 15 % failed."""
+    """A conversation of a log of which 15% failed."""
     failed = number < FAILED
     said = "I cannot say." if failed else "It is solved: tomorrow."
     return f"User: My parcel {number} is {'lost' if failed else 'late'}\nAssistant: {said}"

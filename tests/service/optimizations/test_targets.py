@@ -122,5 +122,5 @@ def test_targets_that_nothing_changes_are_rarely_called_improved():
             if any(one["change"] == "improved" for one in changes):
                 false += 1
                 break
-    # One side of intervals that hold together in 90 %: 5 %, with the tolerance of 300 draws (exact binomial, 0.999).
+    # One side of intervals that hold together in 90%: 5%, with the tolerance of 300 draws (exact binomial, 0.999).
     assert false <= 28

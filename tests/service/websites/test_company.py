@@ -23,8 +23,8 @@ def test_sentences_to_a_model_are_left_out(sentence):
 @pytest.mark.parametrize(
     "sentence",
     [
-        "98 % of customers are satisfied and rate us 5 stars.",
-        "Our AI platform answers 80 % of questions within 2 minutes.",
+        "98% of customers are satisfied and rate us 5 stars.",
+        "Our AI platform answers 80% of questions within 2 minutes.",
         "We help you score more meetings.",
         "Never forget an appointment again.",
         "We completed 100 projects on time.",

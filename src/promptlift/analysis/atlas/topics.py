@@ -189,7 +189,7 @@ def atlas(
     """Find the topics of conversations, and name them in the conversations' own words.
 
     What users asked, their first turns above all, and the tools that were called are compared by TF-IDF in 50 dimensions. A hundred
-    partitions into different numbers of parts, each of another 80 % of the conversations, vote on which belong together; the
+    partitions into different numbers of parts, each of another 80% of the conversations, vote on which belong together; the
     number of topics is that on which they agree over the longest range. No word list, language or number is given. Where words
     shuffled between the conversations make topics as well, none is named. Of more than 3,000 conversations that many, drawn at
     random, are compared, and the rest belong to the nearest topic. Of a table of DuckDB, Spark or Ibis

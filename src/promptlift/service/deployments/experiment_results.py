@@ -146,7 +146,7 @@ class AssignedConversations:
         return [(units(arm, period), units(0, period)) for period in range(self._last + 1)]
 
     def difference(self, arm: int, until: int | None = None) -> live.Difference:
-        """Compare an arm with the current version; all arms together are wrong in 5 % of experiments at most."""
+        """Compare an arm with the current version; all arms together are wrong in 5% of experiments at most."""
         level = 1.0 - (1.0 - _LEVEL) / (len(self._arms) - 1)
         return live.difference(*self.pairs(self.metrics["task_completion"][:until], arm), level=level)
 

@@ -4,7 +4,7 @@ Two questions are asked while the text is live, as judged conversations arrive.
 
 *Does it do harm?* At every look (`promptlift.stats.production`) six production metrics are compared with
 those of the previous text: task completion, sentiment, quality, abandonment, response time and length. Over
-all looks together, a harmless text is declared harmful in at most 4 % of cases.
+all looks together, a harmless text is declared harmful in at most 4% of cases.
 
 *Did it fix what failed?* At 30, 60 and 120 conversations, and at every doubling while there is no verdict,
 failures are compared with those before, as `promptlift.stats.deployment.fix_status` does. Once the
@@ -46,10 +46,10 @@ ISSUES_NAMED = 10
 _FEWEST_EARLIER = CHECKPOINTS[0]
 
 _SAID = {
-    "task_completion": ("task completion fell", "{:.1f} %"),
+    "task_completion": ("task completion fell", "{:.1f}%"),
     "sentiment": ("sentiment fell", "{:+.2f}"),
     "quality": ("quality fell", "{:.1f}"),
-    "abandonment": ("abandonment rose", "{:.1f} %"),
+    "abandonment": ("abandonment rose", "{:.1f}%"),
     "response_time": ("response time rose", "{:.1f} s"),
     "length": ("length rose", "{:.1f} messages"),
 }

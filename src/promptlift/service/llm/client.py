@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
-# With 15 % of the requests failing at random, this many in a row happen once in 10^16.
+# With 15% of the requests failing at random, this many in a row happen once in 10^16.
 UNANSWERED_REQUESTS: Final = 20
 # A list that takes longer is useless to its caller, and is soon requested again.
 MODELS_SECONDS: Final = 5.0

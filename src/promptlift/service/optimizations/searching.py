@@ -232,7 +232,7 @@ class Searching:
 
 # In its API form
 
-# Quantile of the normal distribution for an interval of 90 %.
+# Quantile of the normal distribution for an interval of 90%.
 Z90: Final = 1.645
 PRUNED: Final = "It does not earn its words according to all conversations of the search."
 

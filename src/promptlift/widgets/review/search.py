@@ -23,7 +23,7 @@ __all__ = ["can_switch", "edits_list", "family", "switches"]
 
 _ABOUT: Final = (
     "Each candidate is shown below the one that it was made from. Its points are estimated from all conversations of the search, "
-    "with a 90 % interval. They chose the finalist and decide nothing: the best of several is partly lucky."
+    "with a 90% interval. They chose the finalist and decide nothing: the best of several is partly lucky."
 )
 _STATES: Final[dict[str, tuple[str, Tone]]] = {
     "pool": ("in the pool", "plain"),

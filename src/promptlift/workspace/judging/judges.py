@@ -305,7 +305,7 @@ class Judges(Room):
 
         The labels are split at random. A model reads conversations of the first half on which the judge is wrong, and
         proposes edits of the rubric; what makes the judge right more often there is kept. The second half is judged at the
-        end, by the old rubric and the new one. Only if the new one is right more often by an exact one-sided test at 5 % does
+        end, by the old rubric and the new one. Only if the new one is right more often by an exact one-sided test at 5% does
         the judge get a new version; otherwise it stays as it is, and the result says so with figures.
 
         Parameters

@@ -223,7 +223,7 @@ class Optimizing(VariantTables):
             goal_points (weighted difference of the goal, where one was given); of a search
             also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
             search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),
-            search_points over the original with the ends of its 90 % interval, search_conversations (spent up to its last
+            search_points over the original with the ends of its 90% interval, search_conversations (spent up to its last
             test), search_state (``testing``, ``pool``, ``rejected``, ``finalist``), search_reason.
 
             ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,

@@ -43,12 +43,12 @@ class OptimizationPlan:
         The most conversations of ``search`` (the screening, where there is no search), ``confirmation`` and
         ``verification``, which comes on top and only after a win; ``pairs`` of the confirmation.
     points_findable
-        The smallest gain in points that the confirmation finds with 80 %; ``None`` where it finds none.
+        The smallest gain in points that the confirmation finds with 80%; ``None`` where it finds none.
     points, points_low, points_high
         How many points more often conversations in which nothing went wrong complete than all, with their interval; ``None`` without judged
         conversations.
     enough
-        Whether the gain may be as large as what can be found: whether its one-sided upper bound of 90 % is. ``None`` where too
+        Whether the gain may be as large as what can be found: whether its one-sided upper bound of 90% is. ``None`` where too
         little is known.
     sentence
         The same in words.
@@ -97,7 +97,7 @@ def sentence_of(
     Parameters
     ----------
     findable
-        The smallest gain that it finds with 80 %, in points.
+        The smallest gain that it finds with 80%, in points.
     gain
         The points of `OptimizationPlan`, with their interval; ``None`` where nothing was counted.
     enough
@@ -113,9 +113,9 @@ def sentence_of(
     cost = f"{mode.capitalize()}: at most {spending.most:,} conversations ({' and '.join(parts)})"
     if spending.verification:
         cost += f", after a win {spending.verification:,} more that verify the lift"
-    finds = "Whatever the gain, this is too little to find it with 80 %"
+    finds = "Whatever the gain, this is too little to find it with 80%"
     if findable is not None:
-        finds = f"A gain of {findable:.1f} point{'' if findable == 1 else 's'} or more is found with 80 %"
+        finds = f"A gain of {findable:.1f} point{'' if findable == 1 else 's'} or more is found with 80%"
     too_little = findable is not None and enough is False
     could = CIRCULAR if circular and judged else _headroom(gain, judged, too_little=too_little)
     return f"{cost}. {finds}. {could}"

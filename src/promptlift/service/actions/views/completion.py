@@ -83,7 +83,7 @@ def percent(part: int, whole: int) -> float | None:
 
 
 def percent_interval(part: int, whole: int) -> tuple[float | None, float | None]:
-    """Return the ends of the 95 % interval of a share in percent."""
+    """Return the ends of the 95% interval of a share in percent."""
     if not whole:
         return None, None
     low, high = wilson(part, whole)

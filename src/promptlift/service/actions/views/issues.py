@@ -112,7 +112,7 @@ class IssueEffect:
     """Completion with an issue and without it, in percent, and how they differ among conversations of the same prompt, model and topic.
 
     An observation: whatever makes a task hard also causes issues. The difference is in percentage points with
-    a 95 % interval (Mantel and Haenszel, with Sato's variance); ``clear`` if the interval excludes 0 and
+    a 95% interval (Mantel and Haenszel, with Sato's variance); ``clear`` if the interval excludes 0 and
     neither group is too small for a verdict.
     """
 
@@ -166,7 +166,7 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
 def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | None:
     """Return by how many points all conversations complete less often than those without the issue.
 
-    Among conversations of the same model and topic, with the ends of the 95 % interval; ``None`` if the issue
+    Among conversations of the same model and topic, with the ends of the 95% interval; ``None`` if the issue
     is not associated with failures.
     """
     found = effect(issue, figures)

@@ -203,7 +203,7 @@ def _sentiment(figures: Totals, before: Totals | None) -> SentimentSummary:
 
 
 def _welch_half(one: Totals, other: Totals) -> float | None:
-    """Return half the width of Welch's 95 % interval of the difference of two means."""
+    """Return half the width of Welch's 95% interval of the difference of two means."""
     from scipy.special import stdtrit  # noqa: PLC0415 - loaded when the first interval is wanted
 
     if one.sentiment_sd is None or other.sentiment_sd is None:
