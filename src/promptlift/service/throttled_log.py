@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
-import time
-from contextlib import nullcontext
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ _Kind = tuple[str, str, str, int]
 
 
 class ThrottledHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Write at most one line of a kind per second, with the number of lines that were left out since the last one.
+    """Write the first line of a kind immediately, and then at most one per second, with the number of lines that it represents.
 
     Parameters
     ----------
@@ -33,33 +31,51 @@ class ThrottledHandler(logging.StreamHandler):  # type: ignore[type-arg]
         super().__init__(stream)
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
         self._seconds = seconds
-        # When a line of a kind was written last, how many were left out since, and the newest.
-        self._seen: dict[_Kind, tuple[float, int, logging.LogRecord]] = {}
+        # The lines omitted since the last one of their kind: their number, and the newest.
+        self._left_out: dict[_Kind, tuple[int, logging.LogRecord | None]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, or count it."""
-        kind, now = _kind_of(record), time.monotonic()
-        written_at, left_out, _ = self._seen.get(kind, (-math.inf, 0, record))
-        if now - written_at < self._seconds:
-            self._seen[kind] = written_at, left_out + 1, record
-            return
-        self._seen[kind] = now, 0, record
-        self._write(record, left_out)
+        kind = _kind_of(record)
+        if kind in self._left_out:
+            self._left_out[kind] = self._left_out[kind][0] + 1, record
+        else:
+            self._begin(kind)
+            super().emit(record)
 
     def close(self) -> None:
         """Write the lines that were only counted so far."""
-        with self.lock or nullcontext():
-            for _, left_out, newest in self._seen.values():
-                if left_out:
-                    self._write(newest, left_out)
-            self._seen.clear()
+        self.acquire()
+        try:
+            for kind in list(self._left_out):
+                self._end(kind)
+        finally:
+            self.release()
         super().close()
 
-    def _write(self, record: logging.LogRecord, left_out: int) -> None:
-        if left_out:
-            record.msg = f"{record.getMessage()} ({left_out} more since the last such line)"
-            record.args = record.exc_info = record.exc_text = None  # the first line has the traceback
-        super().emit(record)
+    def _begin(self, kind: _Kind) -> None:
+        self._left_out[kind] = 0, None
+        timer = threading.Timer(self._seconds, self._go_on, (kind,))
+        timer.daemon = True
+        timer.start()
+
+    def _go_on(self, kind: _Kind) -> None:
+        self.acquire()
+        try:
+            if self._end(kind):
+                self._begin(kind)
+        finally:
+            self.release()
+
+    def _end(self, kind: _Kind) -> bool:
+        """Write how many lines were omitted; return whether there were any."""
+        count, newest = self._left_out.pop(kind, (0, None))
+        if newest is None:
+            return False
+        newest.msg, newest.args = f"{newest.getMessage()} ({count} more since the last such line)", None
+        newest.exc_info = newest.exc_text = None  # the first line has the traceback
+        super().emit(newest)
+        return True
 
 
 def _kind_of(record: logging.LogRecord) -> _Kind:

@@ -55,9 +55,7 @@ def test_a_logged_conversation_reaches_the_receiver_signed(start_service, certif
 
 def test_receivers_that_misbehave_hold_up_no_other(start_service, certificate, new_receiver, tmp_path):
     """Thirty that hang or drip, and one each that fails otherwise; all at once. An attempt has four seconds, not ten."""
-    shorter = {
-        fork_server.SHORTER: json.dumps({"promptlift.service.webhooks.deliveries.ATTEMPT_SECONDS": 4.0})
-    }
+    shorter = {fork_server.SHORTER: json.dumps({"promptlift.service.webhooks.ATTEMPT_SECONDS": 4.0})}
     running = start_service(env=certificate.trusted | shorter)
     wire = Wire(running.base_url, running.key)
     healthy, hanging, dripping, failing, redirecting, stranger = (new_receiver() for _ in range(6))
