@@ -34,20 +34,20 @@ _FEWEST_LETTERS: Final = 3
 _LEAST_Z: Final = 2.5
 _LEAST_SHARE: Final = 0.15
 _USUAL_LENGTH: Final = 5
-# So many texts of a conversation count in full, and a word of the others so much.
+# Words of the first texts of a conversation count in full, those of later ones by this weight.
 _FIRST: Final = 3
 _LATER: Final = 1 / 3
 # Weight of the prior, the usual frequency of each term, in conversations.
 _PRIOR: Final = 10.0
-# unspecified: two words are a phrase if so many of the conversations with either have them side by side; the other word is one of
-# the first candidates, so that it says something as well.
+# unspecified: two words are a phrase if this share of the conversations with either has them side by side; the other word must be
+# among the first candidates, so that it carries meaning too.
 _PARTNERS: Final = 6
 _TOGETHER: Final = 0.35
-# Letters that forms of one word begin with, and their share of the longer form.
+# Fewest initial letters that forms of a word share, and their least share of the longer form.
 _STEM: Final = (4, 0.57)
-# Addresses, identifiers and numbers are no words.
+# Addresses, identifiers and numbers are not words.
 _CODE: Final = re.compile(r"[\w.+-]{0,64}[@_\d][\w@.+-]{0,64}", re.ASCII)
-# With the space before it where it follows another word.
+# Including the preceding space if it follows another word.
 _WRITTEN: Final = re.compile(r"(?:(?<=\w) )?[^\W\d_]+")
 # German writes a quarter of its words with a capital.
 _MOST_CAPITALS: Final = 0.18
@@ -60,9 +60,9 @@ class Term(NamedTuple):
     Attributes
     ----------
     word
-        As a document has it.
+        As in the documents.
     shown
-        As the conversations write it, with the word that it usually stands beside.
+        As it is written in the conversations, in the phrase in which it usually occurs.
     """
 
     word: str
@@ -83,7 +83,7 @@ def telling_terms(labels: NDArray[np.intp], count: int, documents: Sequence[Docu
 
 
 def _said(document: Document) -> dict[str, float]:
-    """Return the words of what a conversation is named by; those of the first texts count in full."""
+    """Return the words that may name a conversation, with their weights."""
     found: dict[str, float] = {}
     for place, (side, text) in enumerate(document.said):
         for word in words_of(_CODE.sub("\n", text)):
@@ -92,7 +92,7 @@ def _said(document: Document) -> dict[str, float]:
 
 
 def _ranked(labels: NDArray[np.intp], count: int, blocks: Iterable[Block]) -> list[dict[str, float]]:
-    """Return for each cluster its candidates, the best first, with the share of its conversations that have each."""
+    """Return the candidates of each cluster, best first, with the share of its conversations that contain each."""
     import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
     places = np.flatnonzero(labels >= 0)
@@ -126,13 +126,13 @@ def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], N
 
 
 def _chosen(candidates: Mapping[str, float], members: Sequence[Document]) -> list[Term]:
-    """Return the first candidates that differ: of the forms of a word the commonest, in the phrase in which it usually is."""
+    """Return the first distinct candidates: the commonest form of each word, in the phrase in which it usually occurs."""
     used = _Use.of(members, candidates)
     telling = [word for word in candidates if used.tells(word)] or list(candidates)
     found: list[Term] = []
     for word in telling:
         forms = [word] if _is_tool(word) else [one for one in telling if _are_forms(one, word)]
-        # Of a script without spaces words are pairs of characters, and the longest form is a word.
+        # Scripts without spaces are cut into pairs of characters, and the longest form is a word.
         best = max(forms, key=len if UNSPACED.search(word) else lambda one: candidates[one])
         term = Term(best, used.phrase(best))
         if not any(_repeats(term, before) for before in found):
@@ -164,15 +164,15 @@ class _Use(NamedTuple):
     Attributes
     ----------
     forms
-        That they write where the word follows another one, and that need not have their capital from the begin of a sentence.
+        Spellings of a word where it follows another word, so that a capital is not due to the start of a sentence.
     first
-        That they write elsewhere.
+        Its spellings elsewhere.
     phrases
-        The same for a word and its neighbour.
+        Spellings of a word together with its neighbour.
     conversations
-        Number of those that have a word, or a phrase.
+        Number of conversations that contain a word or a phrase.
     proper
-        Words that have a capital nearly always, where few have one.
+        Words that are nearly always capitalised where few words are.
     """
 
     forms: dict[str, Counter[str]]
@@ -217,7 +217,7 @@ class _Use(NamedTuple):
         return cls(forms, first, phrases, conversations, proper)
 
     def tells(self, word: str) -> bool:
-        """Return whether a word is a tool, or neither too short, grammar, a name nor of addresses only."""
+        """Return whether a word is a tool, or a word that is neither too short, grammar, a name nor found in addresses only."""
         plain = word.removeprefix(ASSISTANT)
         if _is_tool(word) or UNSPACED.search(plain):
             return not HIRAGANA.fullmatch(plain)
@@ -225,7 +225,7 @@ class _Use(NamedTuple):
         return word in self.conversations and not short and word not in self.proper
 
     def phrase(self, word: str) -> str:
-        """Return a word as it is usually written, with the other one that usually stands beside it."""
+        """Return a word as it is usually written, in the phrase in which it usually occurs."""
         if word not in self.conversations:
             return word.removeprefix(ASSISTANT)
         beside = [

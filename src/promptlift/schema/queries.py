@@ -228,7 +228,7 @@ class ResolveQuery(QueryModel):
     """Query of ``GET /prompts/:id/resolve``."""
 
     unit: Unit
-    """Who gets the text, such as the id of a user or of a session; only its hash is stored"""
+    """The recipient of the text, such as the id of a user or a session; only its hash is stored"""
 
 
 class InsightsQuery(QueryModel):

@@ -167,7 +167,7 @@ class Living(Session):
         prompt
             Name or id of the prompt.
         unit
-            Who gets the text, such as the id of a user or of a session. Only its hash is stored.
+            The recipient of the text, such as the id of a user or a session. Only its hash is stored.
         default
             The text for an application that starts while the service is away, and has no last answer yet. It is not counted
             in an experiment.

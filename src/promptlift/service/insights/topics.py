@@ -240,7 +240,7 @@ class TopicJob(SingletonJob):
         contents: Mapping[str, str],
         exclusions: Exclusions,
     ) -> None:
-        """Have the model name new topics; if it does not answer, they keep their words."""
+        """Ask the model to name new topics; if it does not answer, they keep their words."""
         new = [one for one in found if one.named_by == "words" and one.vanished_at is None][:_NAMED_MAX]
         records = [
             {
