@@ -63,6 +63,7 @@ def test_what_was_tried_against_an_ending_is_said_with_its_effect(table, plain):
     assert found["tried"][0] == expected
     assert found.attrs["promptlift"]["sentences"][0].endswith(f" Tried: {'; '.join(expected)}.")
     pd.testing.assert_frame_equal(found.drop(columns="tried"), plain)
+    assert "tried" not in analysis.why(table, edits=edits.tail(1))
 
 
 def test_a_quotation_is_from_the_last_turn_that_says_it(table):
