@@ -51,8 +51,8 @@ def decompress(raw: bytes, encoding: str, most: int = limits.OTLP_BODY_BYTES) ->
         raise invalid({"body": f"is not gzip: {error}"}, "The body is not gzip") from None
     if len(plain) > most:
         raise too_large("body", f"The body is over {most} bytes when it is decompressed")
-    if not decoder.eof:
-        raise invalid({"body": "is not gzip: it ends too early"}, "The body is not gzip")
+    if not decoder.eof or decoder.unused_data:  # a second stream would be lost in silence
+        raise invalid({"body": "must be one whole gzip stream"}, "The body is not one whole gzip stream")
     return plain
 
 
