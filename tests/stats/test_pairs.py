@@ -37,12 +37,17 @@ def test_an_interval_of_a_ratio_to_almost_nothing_is_not_bounded():
     assert interval.points_low < interval.points_high
 
 
+def test_an_interval_ends_at_what_is_possible():
+    assert lift_interval(0, 12, 0, 0).points_high == -lift_interval(0, 0, 12, 0).points_low == 100.0
+    assert lift_interval(0, 0, 12, 0).low == -100.0
+
+
 @given(count, count, count, count, st.integers(1, 6))
 def test_the_interval_encloses_the_estimate_and_mirrors(n11, n10, n01, n00, look):
     assume(n11 + n10 + n01 + n00 > 0)
     interval = lift_interval(n11, n10, n01, n00, look=look, max_looks=6)
     points = lift_points(n11, n10, n01, n00)
-    assert interval.points_low <= points <= interval.points_high
+    assert -100.0 <= interval.points_low <= points <= interval.points_high <= 100.0
     mirrored = lift_interval(n11, n01, n10, n00, look=look, max_looks=6)
     assert mirrored.points_low == pytest.approx(-interval.points_high, abs=1e-9)
     assert mirrored.points_high == pytest.approx(-interval.points_low, abs=1e-9)

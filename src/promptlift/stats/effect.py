@@ -158,7 +158,8 @@ def lift_interval(
     """Compute the interval of the lift in points and in percent.
 
     0.5 is added to each count. Points: difference of the rates ∓ ``c`` standard errors, with ``c`` of
-    `look_multipliers`. Percent: Fieller's interval, all ``r`` with ``|m1 - (1 + r) m0| <= c se``.
+    `look_multipliers`. Percent: Fieller's interval, all ``r`` with ``|m1 - (1 + r) m0| <= c se``. Neither
+    goes beyond what is possible: no difference exceeds 100 points, and no lift is below -100%.
 
     Parameters
     ----------
@@ -215,8 +216,8 @@ def interval_of(
     half = c * covariance.difference_se
     low, high = _fieller(m1, m0, covariance, c)
     return LiftInterval(
-        points_low=100.0 * (m1 - m0 - half),
-        points_high=100.0 * (m1 - m0 + half),
+        points_low=max(-100.0, 100.0 * (m1 - m0 - half)),
+        points_high=min(100.0, 100.0 * (m1 - m0 + half)),
         low=low,
         high=high,
         level=level,
@@ -247,4 +248,4 @@ def _fieller(m1: float, m0: float, covariance: Covariance, c: float) -> tuple[fl
         return None, None
     b = m1 * m0 - c**2 * covariance.v10
     root = math.sqrt(max(b**2 - a * (m1**2 - c**2 * covariance.v11), 0.0))
-    return 100.0 * ((b - root) / a - 1.0), 100.0 * ((b + root) / a - 1.0)
+    return max(-100.0, 100.0 * ((b - root) / a - 1.0)), 100.0 * ((b + root) / a - 1.0)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from promptlift.schema.experiments import ASSIGNMENT, Assignment, ExperimentApply, ExperimentCreate
+from promptlift.schema.experiments import (
+    ASSIGNMENT,
+    Assignment,
+    ExperimentApply,
+    ExperimentCreate,
+    LiveDifference,
+)
 from promptlift.service import clock
 from promptlift.service.actions import experiments as actions
+from promptlift.service.deployments import experiment_results
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables.conversations import ConversationRow
 from promptlift.service.store.tables.prompts import LabelRow
-from promptlift.stats.live import Units, difference
+from promptlift.stats.live import Difference, Units, difference
 from support.deployed import TEXTS, Logged
 
 both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -101,6 +108,13 @@ def test_a_unit_counts_once(world, start):
     world.ask(actions.apply, experiment, ExperimentApply())
     assert world.text == TEXTS[1]
     assert world.ask(actions.get, experiment)["status"] == "applied"
+
+
+def test_a_difference_of_shares_ends_at_100_points():
+    few = Difference(0.9, 0.4, 1.4, 0.2, 20, 20, 0.05)
+    shown = experiment_results._shown(LiveDifference, few)
+    assert (shown.estimate, shown.low, shown.high) == (90.0, 40.0, 100.0)
+    assert experiment_results._shown(LiveDifference, few, share=False).high == 1.4
 
 
 def test_a_word_list_says_no_direction(world, start):

@@ -229,7 +229,7 @@ class AssignedConversations:
 
 
 def _shown(model: type[D], one: live.Difference, *, share: bool = True, **more: Any) -> D:
-    scale = 100.0 if share else 1.0
     ends = {name: getattr(one, name) for name in ("estimate", "low", "high")}
-    scaled = {name: None if value is None else scale * value for name, value in ends.items()}
-    return model(units=one.n + one.n_original, **scaled, **more)
+    if share:  # shares differ by 100 points at most, whatever the interval
+        ends = {name: value and 100.0 * min(max(value, -1.0), 1.0) for name, value in ends.items()}
+    return model(units=one.n + one.n_original, **ends, **more)
