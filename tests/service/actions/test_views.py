@@ -266,3 +266,8 @@ def test_the_trend_of_sentiment_has_welchs_interval():
     assert trend.trend_score_high + 0.1 == pytest.approx(0.067066070522, abs=1e-9)
     assert trend.trend_score_high + trend.trend_score_low == pytest.approx(-0.2)
     assert prompt_insights._sentiment(now, None).trend == "+0.00"
+    # Two equal scores each say nothing of the spread.
+    few = prompt_insights._sentiment(
+        totals(2, 1, sentiment_sd=0.0), totals(2, 1, sentiment=0.1, sentiment_sd=5e-9)
+    )
+    assert (few.trend, few.trend_score_low, few.trend_score_high) == ("+0.40", None, None)

@@ -50,6 +50,8 @@ RECOMMENDATIONS: Final = 3
 QUOTE_CHARS: Final = 120
 # Fewer judged conversations support no conclusions.
 FEW: Final = 30
+# Below it, a variance is what rounding leaves of equal scores.
+_EQUAL: Final = 1e-12
 
 
 @answers(endpoints.PROMPTS_INSIGHTS)
@@ -212,8 +214,8 @@ def _welch_half(one: Totals, other: Totals) -> float | None:
         totals.sentiment_sd**2 / totals.scored for totals in (one, other) if totals.sentiment_sd is not None
     ]
     whole = sum(parts)
-    if not whole:
-        return 0.0
+    if whole < _EQUAL:  # a few equal scores do not show that all others are equal
+        return None
     freedom = whole**2 / sum(
         part**2 / (totals.scored - 1) for part, totals in zip(parts, (one, other), strict=True)
     )
