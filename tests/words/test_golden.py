@@ -203,6 +203,7 @@ def tables():
         "compare, a score of few": compared(
             moods(a=(8, 1, 0), b=(0, 1, 8)), outcome="sentiment_score", control="a"
         ),
+        "compare, a score that does not vary": compared(moods(a=(20, 0, 0), b=(0, 0, 20)), outcome="sentiment_score", control="a"),
         "compare, labels of few": compared(moods(a=(9, 0, 0), b=(0, 0, 9)), outcome="sentiment", control="a"),
         "compare, labels": compared(moods(a=(40, 10, 10), b=(10, 10, 40)), outcome="sentiment", control="a"),
         "compare, labels alike": compared(moods(a=(20, 10, 10), b=(19, 10, 11)), outcome="sentiment", control="a"),

@@ -23,6 +23,7 @@ from promptlift.words.sentences import (
     differs,
     labels_differ,
     leaves_out_zero,
+    measured,
     of_users,
     often,
     possible,
@@ -136,6 +137,8 @@ def score_sentence(
     if not may_tell(basis):
         return f"How {one} differs from {other} in {one_line(what, 40)} {UNTOLD}: a word list judged the conversations."
     strength, seen = strength_of(ends, decided=decided, basis=basis), as_seen_by(basis)
+    if strength == "not known" and known(ends[0]) and not few:
+        return f"{one} against {other} in mean {one_line(what, 40)}: {measured(ends, score=True)}, because it does not vary."
     if strength == "not known":
         return f"{one} and {other} cannot be compared in {one_line(what, 40)} yet: too few known values."
     if strength == "unclear":
