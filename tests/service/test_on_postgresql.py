@@ -7,10 +7,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import column, func, select, table
 
 import promptlift
+from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events
+from support.service_process import wait_until
 from support.wire import Wire, open_account
 
 pytestmark = pytest.mark.slow
@@ -92,6 +95,21 @@ def test_two_processes_on_one_database_keep_keys_quotas_and_rates(start_service,
 
     with ThreadPoolExecutor(12) as pool:
         assert sorted(pool.map(create, range(12))) == [201] * 5 + [429] * 7
+
+    waiting_now = (
+        select(func.count()).select_from(table("pg_stat_activity")).where(column("wait_event_type") == "Lock")
+    )
+
+    def waiting():
+        with database.read() as connection:
+            return connection.scalar(waiting_now)
+
+    with ThreadPoolExecutor(2) as pool:
+        with database.write() as connection:
+            accounts.lock(connection, account.account)
+            deleted = [pool.submit(side.ask, "DELETE", f"/prompts/{prompt_id}") for side in sides]
+            wait_until(lambda: waiting() == 2, what="both wait for the account")
+        assert sorted(one.result().status for one in deleted) == [200, 404]
     database.close()
 
 

@@ -148,9 +148,9 @@ def delete(call: Call) -> Done:
     """Delete a prompt. Its conversations stay readable."""
     # unspecified: what happens to the conversations of a deleted prompt.
     with call.write() as rows:
+        accounts.lock(rows.core, call.account_id)  # first: of two requests, one finds the prompt deleted
         prompt, connection = call.prompt(rows), rows.core
         now = clock.now()
-        accounts.lock(connection, call.account_id)
         lifecycle.stop_all_of(connection, call.account_id, prompt.id, now=now)
         LivePrompt(connection, prompt, now=now).deleted()
         prompt.deleted_at = clock.to_datetime(now)
