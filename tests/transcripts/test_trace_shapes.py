@@ -7,6 +7,7 @@ import json
 import pytest
 
 from promptlift import transcripts
+from promptlift.schema.metadata import flat_metadata
 from support.trace_shapes import (
     HELICONE,
     HELLO,
@@ -92,16 +93,22 @@ def test_a_trace_of_mlflow_without_a_model_call_is_a_conversation(written, said)
     assert transcripts.read(written("a.jsonl", [inner])).conversations == []
 
 
-def test_assessments_scores_and_feedback_are_metadata(written):
-    for name, key, value in (
-        ("mlflow-3", "score.correct", True),
-        ("helicone", "score.useful", 1),
-        ("helicone", "feedback", True),
+def test_a_score_a_reward_or_feedback_anywhere_in_a_record_becomes_a_score(written):
+    said = [{"role": "user", "content": "Hi"}]
+    for data, key, value in (
+        (FILES["mlflow-3"][2], "score.correct", True),
+        (HELICONE, "score.useful", 1),
+        (HELICONE, "score.feedback", True),
+        ([{**HELICONE[0], "reward": 0.5}], "score.reward", 0.5),
+        (LANGFUSE_TRACE, "score.useful", True),
+        ([{**LANGSMITH[1], "feedback_stats": {"reward": {"n": 1, "avg": 1.0}}}], "score.reward", 1.0),
+        ([{"messages": said, "reward": 1.0}], "score.reward", 1.0),
+        ([{"conversations": [{"from": "human", "value": "Hi"}], "rating": "4"}], "score.rating", 4),
+        ([{"instruction": "Hi", "output": "Hello", "resolved": False}], "score.resolved", False),
     ):
-        (found,) = transcripts.read(written(*FILES[name][1:])).conversations
-        assert found.metadata[key] == value
-    (found,) = transcripts.read(written("a.json", LANGFUSE_TRACE)).conversations
-    assert found.metadata["score.useful"] == "True"
+        reading = transcripts.read(written("a.json", data))
+        assert flat_metadata(reading.conversations[0].metadata)[key] == value
+        assert reading.dropped.keys().isdisjoint(("reward", "rating", "resolved", "feedback_stats"))
 
 
 def test_a_session_that_only_the_run_around_the_calls_names_holds_them(written, said):

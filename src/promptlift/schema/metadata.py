@@ -123,6 +123,11 @@ _SCORES: Final = frozenset(
 _VALUES: Final = frozenset({"value", "score", "label"})
 
 
+def scores_in(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record that say how the conversation ended, for its metadata."""
+    return {name: value for name, value in record.items() if name in _SCORES | _HOLD_SCORES}
+
+
 def _score_name(key: str) -> str | None:
     """Return the name of a score by its metadata key; ``None`` if it is not a score."""
     if key in _SCORES:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from promptlift.schema.metadata import scores_in
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.usage import amount
@@ -97,9 +98,13 @@ class CallFields:
     def _nested(self) -> frozenset[str]:
         return frozenset(path.partition(".")[0] for path in self._paths if "." in path)
 
+    def _scores(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return how the conversation ended, as far as no other reader knows it better."""
+        return {name: value for name, value in scores_in(record).items() if name not in self.names}
+
     def drop_others(self, record: dict[str, Any], collector: Collector) -> None:
         """Count the other fields of a record, and the parameters of its request."""
-        collector.drop_unknown(record, self.names)
+        collector.drop_unknown(record, self.names | self._scores(record).keys())
         drop_parameters(decoded(first(record, self.asked)), collector, self.asked[0])
 
     def take(
@@ -185,7 +190,7 @@ class CallFields:
                 "input_tokens": collector.tokens(*_named(record, self.input_tokens)),
                 "tokens": collector.tokens(*_named(record, self.output_tokens)),
                 "cost": amount(first(record, self.cost)),
-                "metadata": {**(metadata or {}), **known_only(own)},
+                "metadata": {**self._scores(record), **(metadata or {}), **known_only(own)},
                 "whole": whole,
             }
             | more

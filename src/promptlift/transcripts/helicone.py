@@ -43,10 +43,7 @@ _REQUEST: Final = CallFields(
     title=_of_known("Helicone-Session-Name", "helicone-session-name"),
     user=("request_user_id",),
     metadata={"provider": ("provider",)},
-    others=(
-        *("delay_ms", "feedback_rating", "country_code", "response_id", "total_tokens", "scores"),
-        "response_status",
-    ),
+    others=("delay_ms", "country_code", "response_id", "total_tokens", "response_status"),
 )
 _NO_BODY: Final = "the request has no bodies; export with --include-body: npx @helicone/export --include-body"
 
@@ -64,16 +61,11 @@ def call_of(record: dict[str, Any], collector: Collector) -> Call:
         raise Unreadable(_NO_BODY)
     _REQUEST.drop_others(record, collector)
     history, answer = said_in_call(asked, answered)
-    own = {
-        **{f"score.{name}": value for name, value in inside(record, "scores").items()},
-        "feedback": record.get("feedback_rating"),
-        "country": record.get("country_code"),
-    }
     known = inside(record, "request_properties") or inside(record, "properties")
     return _REQUEST.call(
         record,
         collector,
-        metadata={**known, **known_only(own)},
+        metadata={**known, **known_only({"country": record.get("country_code")})},
         history=history,
         answer=answer,
         latency_ms=amount(record.get("delay_ms")),

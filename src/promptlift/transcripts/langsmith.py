@@ -32,7 +32,7 @@ _RUN: Final = CallFields(
     output_tokens=("completion_tokens", *(f"{place}output_tokens" for place in _COUNTS)),
     cost=("total_cost", *(f"{place}total_cost" for place in _COUNTS)),
     tags=("tags",),
-    others=("total_tokens",),
+    others=("total_tokens", "feedback_stats"),
     kind=("run_type",),
     calls=("llm",),
     tools=("tool", "retriever"),
@@ -72,6 +72,8 @@ def call_of(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         collector.drop_unknown(extra, frozenset({"metadata"}), prefix="extra.")
     known = inside(extra, "metadata")
     own = known_only({"sessionId": first(known, _THREAD), "tags": decoded(record.get("tags"))})
+    feedback = inside(record, "feedback_stats")
+    own |= {f"score.{name}": inside(feedback, name).get("avg") for name in feedback}
     for name, value in known.items():
         if name not in _THREAD and not str(name).startswith(_OWN) and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
+from promptlift.schema.metadata import scores_in
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage
 from promptlift.transcripts.wrapped import first
@@ -33,9 +34,7 @@ def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
     """Read a list of turns, or a pair of texts."""
     value = record.value if isinstance(record.value, dict) else {}
     name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
-    if name is None:
-        return _pair(record, value, collector)
-    found = value[name]
+    found, read = _pair(value) if name is None else (value[name], ())
     if found and all(isinstance(turn, list | tuple) and len(turn) == 2 for turn in found):
         # Turns as pairs of question and answer.
         found = [
@@ -46,8 +45,11 @@ def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
     turns = fold(found, collector, path=f"{name}[]")
     if isinstance(value.get("system"), str) and value["system"]:
         turns.insert(0, ParsedMessage("system", value["system"]))
-    collector.drop_unknown(value, _READ)
-    return ParsedConversation(turns, record.line, source_id=first(value, _IDS), llm_model=value.get("model"))
+    scores = scores_in(value)
+    collector.drop_unknown(value, _READ | {*read, *scores})
+    return ParsedConversation(
+        turns, record.line, source_id=first(value, _IDS), llm_model=value.get("model"), metadata=scores
+    )
 
 
 def is_sharegpt(value: dict[str, Any]) -> bool:
@@ -69,7 +71,8 @@ def _names_of_pair(value: dict[str, Any]) -> tuple[str, str] | None:
     return next((pair for pair in _PAIRS if all(isinstance(value.get(name), str) for name in pair)), None)
 
 
-def _pair(record: Record, value: dict[str, Any], collector: Collector) -> ParsedConversation:
+def _pair(value: dict[str, Any]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return a question and its answer, and the fields that they are from."""
     names = _names_of_pair(value)
     if names is None:
         raise Unreadable("the record has no list of conversations")
@@ -77,10 +80,5 @@ def _pair(record: Record, value: dict[str, Any], collector: Collector) -> Parsed
     more = value.get("input") if "input" not in names else None
     if isinstance(more, str) and more:
         asked = f"{asked}\n\n{more}"
-    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
-    if isinstance(value.get("system"), str) and value["system"]:
-        messages.insert(0, {"role": "system", "content": value["system"]})
-    collector.drop_unknown(value, _READ | {*names, "input"})
-    return ParsedConversation(
-        fold(messages, collector), record.line, source_id=first(value, _IDS), llm_model=value.get("model")
-    )
+    turns = [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+    return turns, (*names, "input")

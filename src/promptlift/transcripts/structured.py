@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
+from promptlift.schema.metadata import scores_in
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
 from promptlift.transcripts.plain import split_messages
@@ -54,7 +55,9 @@ def conversation_of(record: Record, collector: Collector) -> ParsedConversation:
         _take_messages(conversation, value, collector, prefix="")
     else:
         _take_content(conversation, value["content"], collector)
-    used = {name, "metadata"}
+    scores = scores_in(value)
+    conversation.metadata = {**scores, **conversation.metadata}
+    used = {name, "metadata", *scores}
     for field, names in _FIELDS.items():
         found = next((one for one in names if is_something(value.get(one))), None)
         if found is not None:
