@@ -38,6 +38,7 @@ def test_every_spelling_of_an_address_becomes_the_versioned_one(given, used):
         ("ftp://host", "must begin with http"),
         ("https://", "names no host"),
         ("https://ho st/", "names no host"),
+        ("https://bücher.example", "must be in ASCII"),
         ("https://host:99999", "cannot be read"),
         ("https://user:pw@host", "user name or password"),
         ("https://host/api/v1?x=1", "query or fragment"),

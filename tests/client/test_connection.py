@@ -11,7 +11,7 @@ from base64 import b64encode
 import pytest
 
 from promptlift.client import Client, configure
-from promptlift.errors import ConfigError, ConnectionFailed
+from promptlift.errors import ConnectionFailed
 from support.foreign_service import KEY, ForeignService
 from support.service_process import wait_until
 from support.tls_receiver import make_certificate
@@ -105,11 +105,3 @@ def test_a_connection_that_the_service_closed_is_not_used_again(service):
         )
         assert client.conversations.create(prompt_id="p1", content="User: hi").id
     assert len(service.server.accepted) == 2
-
-
-@pytest.mark.parametrize("host", ["xn--ü.de", "a" + "ü" * 70 + ".example"])
-def test_a_host_that_is_no_name_is_told_before_any_request(host):
-    with pytest.warns(UserWarning, match="unencrypted"):
-        config = configure(f"http://{host}", KEY)
-    with pytest.raises(ConfigError, match="cannot be read: Invalid IDNA hostname"):
-        Client(config)

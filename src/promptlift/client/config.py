@@ -131,6 +131,10 @@ def normalise_base_url(address: str) -> str:
         raise ConfigError(
             f"The service address {address!r} names no host. Use one such as https://host/api/v1."
         )
+    if not host.isascii():
+        raise ConfigError(
+            f"The host of the service address {address!r} must be in ASCII, as DNS has it, such as xn--bcher-kva.example."
+        )
     if parts.query or parts.fragment:
         raise ConfigError(
             f"The service address {address!r} must not have a query or fragment; end it at /api/v1."

@@ -2,7 +2,8 @@
 
 httpx sends through httpcore, and so does this module, without the layers in between: the redirects, cookies,
 connection pool and request objects of httpx are not needed here, and a request without them takes a third of
-the processor time. A connection serves one thread at a time.
+the processor time. httpx itself, which takes a tenth of the time until a first table to load, is loaded for
+certificates and proxies only. A connection serves one thread at a time.
 """
 
 from __future__ import annotations
@@ -10,19 +11,17 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import quote, urlsplit
 
 import httpcore
-import httpx
 
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
-from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
 # Servers close an idle connection after five seconds or more; it is closed before that.
 _KEEP_ALIVE_SECONDS: Final = 4.0
+
+# Characters of a path that are sent as they are.
+_SAFE: Final = "/%:@!$&'()*+,;="
 
 # Every other method declares the length of its body, even if it is empty.
 _WITHOUT_BODY: Final = frozenset({"GET", "DELETE"})
@@ -70,27 +72,30 @@ class ConnectionFactory:
     """Address, headers, TLS context, proxy and timeouts, shared by all connections of a client."""
 
     def __init__(self, config: ClientConfig) -> None:
-        try:
-            url = httpx.URL(config.base_url)
-        except httpx.InvalidURL as error:
-            raise ConfigError(
-                f"The service address cannot be read: {error}. Use one such as https://host/api/v1."
-            ) from None
-        self.url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        parts = urlsplit(config.base_url)
+        secure = parts.scheme == "https"
+        self.url = httpcore.URL(
+            scheme=parts.scheme,
+            host=parts.hostname or "",
+            port=parts.port,
+            target=quote(parts.path, safe=_SAFE),
+        )
         self.headers = _Headers(
-            httpx.Headers(
-                {
-                    "host": urlsplit(config.base_url).netloc,
-                    "authorization": f"Bearer {config.key.reveal()}",
-                    "accept": "application/json",
-                    "accept-encoding": "gzip" if url.scheme == "https" else "identity",
-                    "user-agent": f"promptlift/{__version__}",
-                }
-            ).raw
+            [
+                (b"host", parts.netloc.encode("ascii")),
+                (b"authorization", f"Bearer {config.key.reveal()}".encode("ascii")),
+                (b"accept", b"application/json"),
+                (b"accept-encoding", b"gzip" if secure else b"identity"),
+                (b"user-agent", f"promptlift/{__version__}".encode("ascii")),
+            ]
         )
         self.headers_with_body = _Headers([*self.headers, (b"content-type", b"application/json")])
-        self.context: ssl.SSLContext | None = httpx.create_ssl_context() if url.scheme == "https" else None
-        self.proxy = _proxy_for(url.scheme, url.host)
+        self.context: ssl.SSLContext | None = None
+        if secure:
+            import httpx  # noqa: PLC0415  takes long to load
+
+            self.context = httpx.create_ssl_context()
+        self.proxy = _proxy_for(parts.scheme, parts.hostname or "")
         self.read_timeout = config.read_timeout
         self.floor_rate = config.floor_rate
         self.extensions: dict[str, dict[str, float | None]] = {
@@ -117,7 +122,7 @@ class ConnectionFactory:
         return pool.create_connection(self.url.origin)
 
 
-# Errors that keep httpcore from an answer, and httpx from decompressing it.
+# Errors that keep httpcore from an answer.
 _HTTP_ERRORS: Final = (
     httpcore.ConnectionNotAvailable,
     httpcore.NetworkError,
@@ -125,13 +130,14 @@ _HTTP_ERRORS: Final = (
     httpcore.ProxyError,
     httpcore.TimeoutException,
     httpcore.UnsupportedProtocol,
-    httpx.StreamError,
 )
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
     if is_loopback(host):
         return None
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415  takes long to load
+
     proxies = getproxies()
     address = proxies.get(scheme) or proxies.get("all")
     return address if address and not proxy_bypass(host) else None
@@ -141,6 +147,8 @@ def _proxy(address: str | None) -> httpcore.Proxy | None:
     """Read the address of a proxy, including user name and password."""
     if address is None:
         return None
+    import httpx  # noqa: PLC0415  takes long to load
+
     proxy = httpx.Proxy(address)
     url = proxy.url
     if url.scheme.startswith("socks5") and find_spec("socksio") is None:
@@ -187,7 +195,7 @@ class Connection:
             return self._exchange(method, target, body, known)
         except ExchangeFailed as error:
             failure = error
-        except httpx.DecodingError as error:
+        except zlib.error as error:
             failure = ExchangeFailed(f"it cannot be unpacked: {_reason(error)}", "cut off")
         except httpcore.RemoteProtocolError as error:
             unanswered = "without sending a response" in str(error)
@@ -328,11 +336,11 @@ def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
         raise ExchangeFailed(f"the answer has {length} bytes", "too large")
     body = response.stream
     assert isinstance(body, Iterable)  # noqa: S101 - it is, of a connection without async
-    packed = "content-encoding" in headers
+    packed = headers.get("content-encoding", "").lower() == "gzip"
     if length.isdecimal() and not packed:
         return b"".join(body)
     parts, size = [], 0
-    for part in _unpack(response, body) if packed else body:
+    for part in _unpack(body) if packed else body:
         size += len(part)
         if size > ANSWER_BYTES_MAX:
             raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", "too large")
@@ -340,19 +348,12 @@ def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
     return b"".join(parts)
 
 
-class _Body(httpx.SyncByteStream):
-    """The body of an answer in the form that httpx accepts."""
-
-    def __init__(self, parts: Iterable[bytes]) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._parts)
-
-
-def _unpack(response: httpcore.Response, body: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the parts of a compressed body, decompressed by httpx."""
-    return httpx.Response(response.status, headers=response.headers, stream=_Body(body)).iter_bytes()
+def _unpack(body: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts of a body that is compressed with gzip, decompressed."""
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    for part in body:
+        yield unpacking.decompress(part)
+    yield unpacking.flush()
 
 
 def _reason(error: Exception) -> str:

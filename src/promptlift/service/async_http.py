@@ -11,7 +11,6 @@ from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar
 
 import httpcore
-import httpx
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Failure = TypeVar("Failure", bound=Exception)
 
 _BROKEN_HTTP: Final = {
     "disconnected without": "it closed the connection without an answer",
@@ -151,10 +151,11 @@ class OpenedConnections:
 def problem_of(error: Exception) -> str:
     """Return why there is no answer, as a clause without addresses, keys or text from the other side."""
     said = str(error)
-    if isinstance(error, httpx.ProxyError):
+    # Errors of httpx are caused by those of httpcore.
+    if _cause(error, httpcore.ProxyError):
         status = said[:3] if said[:3].isdigit() else "no status"
         return f"the proxy refused the connection with {status}"
-    if isinstance(error, (httpx.RemoteProtocolError, httpcore.RemoteProtocolError)):
+    if _cause(error, httpcore.RemoteProtocolError):
         known = (problem for words, problem in _BROKEN_HTTP.items() if words in said)
         return next(known, "its answer is not HTTP")
     cause = _cause(error, ssl.SSLError)
@@ -162,12 +163,12 @@ def problem_of(error: Exception) -> str:
         return f"its certificate is not trusted: {cause.verify_message}"
     if cause is not None:
         return f"no secure connection ({cause.reason or type(cause).__name__})"
-    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpcore.ReadError, httpcore.WriteError)):
+    if _cause(error, httpcore.ReadError) or _cause(error, httpcore.WriteError):
         return "the connection broke"
     return "it cannot be reached"
 
 
-def _cause(error: BaseException | None, kind: type[ssl.SSLError]) -> ssl.SSLError | None:
+def _cause(error: BaseException | None, kind: type[Failure]) -> Failure | None:
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error

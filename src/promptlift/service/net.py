@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import httpcore
-import httpx
 
 from promptlift.service.async_http import EventLoopThread, OpenedConnections, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    import httpx
 
     Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -87,6 +88,8 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
         raise UnusableUrl(f"must have at most {URL_CHARS} characters")
     if not text.isprintable() or any(character.isspace() for character in text):
         raise UnusableUrl("must not contain spaces or control characters")
+    import httpx  # noqa: PLC0415  takes long to load
+
     try:
         url = httpx.URL(text)
         host = url.raw_host.decode("ascii").rstrip(".").lower()
@@ -389,6 +392,8 @@ class GuardedClient:
 
     @cached_property
     def _pool(self) -> httpcore.AsyncConnectionPool:
+        import httpx  # noqa: PLC0415  takes long to load
+
         return httpcore.AsyncConnectionPool(
             ssl_context=httpx.create_ssl_context(),  # with those of SSL_CERT_FILE
             max_connections=None,
