@@ -10,10 +10,11 @@ import pandas as pd
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import BENCHMARK_ARMS
 from promptlift.schema.benchmarks import COST_BASES
-from promptlift.stats.arms import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from promptlift.stats.arms import TokenUse
 
     Row = dict[str, Any]
 
@@ -71,6 +72,8 @@ def with_prices(arms: pd.DataFrame, prices: Mapping[str, Mapping[str, float]]) -
     prices
         By model, the prices ``input`` and ``output`` of a million tokens.
     """
+    from promptlift.stats import arms as costing  # noqa: PLC0415  no other table needs statistics
+
     found = arms.copy()
     found.attrs = arms.attrs
     tokens: dict[int, TokenUse | None] = {}
@@ -78,14 +81,16 @@ def with_prices(arms: pd.DataFrame, prices: Mapping[str, Mapping[str, float]]) -
     for row in arms.to_dict("records"):
         number, read, written = int(row["arm"]), row["input_tokens"], row["output_tokens"]
         model = row["llm_model"]
-        tokens[number] = None if np.isnan(read) else TokenUse(read, written)
-        costs[number] = cost_per_conversation(tokens[number], None if pd.isna(model) else prices.get(model))
+        tokens[number] = None if np.isnan(read) else costing.TokenUse(read, written)
+        costs[number] = costing.cost_per_conversation(
+            tokens[number], None if pd.isna(model) else prices.get(model)
+        )
     rates = dict(zip(arms["arm"], arms["task_completion"], strict=True))
     found["cost_per_conversation"] = np.array([costs[arm] for arm in arms["arm"]], np.float64)
     found["cost_per_completed"] = np.array(
-        [cost_per_completed(costs[arm], rates[arm]) for arm in arms["arm"]], np.float64
+        [costing.cost_per_completed(costs[arm], rates[arm]) for arm in arms["arm"]], np.float64
     )
-    cheapest = cheapest_arm(arms.loc[arms["acceptable"].astype(bool), "arm"], tokens, costs)
+    cheapest = costing.cheapest_arm(arms.loc[arms["acceptable"].astype(bool), "arm"], tokens, costs)
     found["is_cheapest"] = pd.array(
         [cheapest is not None and arm == cheapest.arm for arm in arms["arm"]], dtype="boolean"
     )
