@@ -56,7 +56,7 @@ def test_nothing_is_loaded_before_it_is_used(tmp_path):
     )
     assert (count <= 14, heavy) == (True, {"pydantic"})
     count, heavy = loaded_by("import promptlift; promptlift.connect('http://localhost:1', 'key')")
-    assert (count <= 140, heavy) == (True, {"pydantic"})
+    assert (count <= 97, heavy) == (True, {"pydantic"})
     _, heavy = loaded_by(
         "import promptlift.analysis, promptlift.plots, promptlift.report\n"
         "from promptlift.stats import differences, intervals, planning\n"

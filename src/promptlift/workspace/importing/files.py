@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from promptlift import transcripts
 from promptlift.errors import ConfigError, TranscriptError
-from promptlift.transcripts import Problem, Reading
 from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from promptlift.client.log.result import LogResult
+    from promptlift.transcripts import Reading
     from promptlift.workspace.workspace import Workspace
 
 __all__ = ["FileImport", "ImportResult", "Importing", "import_files"]
@@ -38,7 +37,7 @@ class FileImport:
     """
 
     file: str
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading
     conversations: int = 0
     logged: LogResult | None = None
 
@@ -212,7 +211,8 @@ def import_files(
     """
     if text is not None and not text.strip():
         raise ConfigError("The text of the prompt is empty.")
-    from promptlift.workspace.importing.destination import Destination  # noqa: PLC0415  many import nothing
+    from promptlift import transcripts  # noqa: PLC0415  many import nothing
+    from promptlift.workspace.importing.destination import Destination  # noqa: PLC0415
 
     paths = [Path(file) for file in files]
     others = transcripts.OtherFiles(paths)
@@ -226,7 +226,7 @@ def import_files(
     destination = Destination(opened, prompt=prompt, model=model, text=text, on_line=add)
     # One file after another, as exports may be large.
     for path in paths:
-        one = FileImport(str(path))
+        one = FileImport(str(path), transcripts.Reading())
         result.files.append(one)
         parts = one.parts(_parts(path, beside=others, **options))
         if dry_run:
@@ -247,10 +247,12 @@ def import_files(
 
 
 def _parts(path: Path, **options: Any) -> Iterator[Reading]:
+    from promptlift import transcripts  # noqa: PLC0415
+
     try:
         yield from transcripts.read_in_parts(path, **options)
     except TranscriptError as error:
-        yield Reading(problems=[Problem(str(path), None, str(error))])
+        yield transcripts.Reading(problems=[transcripts.Problem(str(path), None, str(error))])
 
 
 def _count(number: int, what: str) -> str:
