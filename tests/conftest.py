@@ -143,9 +143,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Run three processes on two processors: a third of their time they wait, for services, browsers and leases."""
-    return max(2, (os.cpu_count() or 1) * 3 // 2)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run three processes on two processors: a third of their time slow tests wait, for services, browsers and leases."""
+    processors = os.cpu_count() or 1
+    return processors if _slow_is_left_out(config) else max(2, processors * 3 // 2)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # With it, jsonschema builds a grammar of addresses in every process that imports it, which takes over two seconds.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+# Matrices of tests are small: a second thread of OpenBLAS only waits, and keeps a processor busy with it.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # What Python and libraries read while they are started and imported.
 _READ_AT_IMPORT = ("HOME", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON", "TZ", "XDG_")
 _MESSAGE_BYTES = 1 << 20
