@@ -19,8 +19,9 @@ SAFE = "<script>alert(1)</script>"
 
 @pytest.mark.parametrize("language", list(TEMPLATES))
 def test_topics_are_found_and_named_in_any_language(language):
-    table = topical(language, 60)
+    table = topical(language, 40)
     found = analysis.atlas(table)
+    assert list(found.table) == ["cluster", "name", "n", "share", "share_low", "share_high", "stability", "typical", "borderline"]  # fmt: skip
     v, ari = agreement(table["truth"], found.assignments["cluster"].fillna(0))
     assert v >= 0.9
     assert ari >= 0.9
@@ -60,20 +61,14 @@ def test_a_rare_topic_is_found_whole():
     assert (found == mode).sum() == 8
 
 
-def test_same_seed_same_topics_and_numbers_masked():
-    table = topical("English", 60)
+def test_same_seed_same_topics():
+    table = topical("English", 40)
     one, other = analysis.atlas(table), analysis.atlas(table)
     pd.testing.assert_frame_equal(one.table, other.table)
     pd.testing.assert_frame_equal(one.assignments, other.assignments)
-    numbered = [text.replace("my", f"my {17 * at}") for at, text in enumerate(table["content"])]
-    assert not any(
-        digit in name
-        for name in analysis.atlas(table.assign(content=numbered)).table["name"]
-        for digit in "0123456789"
-    )
 
 
-def test_customers_addresses_and_single_letters_name_no_topic():
+def test_customers_addresses_numbers_and_single_letters_name_no_topic():
     table = topical("English", 80)
     customers = {"refund": "Omar", "password": "Amelia", "delivery": "Noah", "subscription": "Mia"}
     texts = [
@@ -81,12 +76,13 @@ def test_customers_addresses_and_single_letters_name_no_topic():
             '"content": "',
             f'"content": "it is {customers[topic]} of ca, {topic[:3]}mail@postbox.org, who asks, ',
             1,
-        )
-        for text, topic in zip(table["content"], table["truth"], strict=True)
+        ).replace("my", f"my {17 * at}")
+        for at, (text, topic) in enumerate(zip(table["content"], table["truth"], strict=True))
     ]
-    found = analysis.atlas(table.assign(content=texts))
-    words = {word for name in found.table["name"].str.lower() for word in name.replace(" · ", " ").split(" ")}
+    names = analysis.atlas(table.assign(content=texts)).table["name"].str.lower()
+    words = {word for name in names for word in name.replace(" · ", " ").split(" ")}
     assert words
+    assert not any(letter.isdigit() for word in words for letter in word)
     addresses = {f"{topic[:3]}mail" for topic in customers}
     assert not words & {*(name.lower() for name in customers.values()), "ca", *addresses}
 
@@ -124,12 +120,10 @@ def test_a_topic_has_what_its_conversations_have():
     sentence = found.table.attrs["promptlift"]["sentences"][row.name]
     assert "0% (0% to" in sentence
     assert "completed their task" in sentence
-    plain = analysis.atlas(table[["conversation_id", "content"]]).table
-    assert list(plain) == ["cluster", "name", "n", "share", "share_low", "share_high", "stability", "typical", "borderline"]  # fmt: skip
 
 
 def test_words_that_judged_are_named():
-    table = topical("English", 60).assign(task_completed=True, basis="words")
+    table = topical("English", 40).assign(task_completed=True, basis="words")
     said = analysis.atlas(table).table.attrs["promptlift"]
     assert said["basis"] == "words"
     assert all("of what a word list can see" in sentence for sentence in said["sentences"])
