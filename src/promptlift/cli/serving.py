@@ -54,6 +54,7 @@ def serve(
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
     """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
+    _leave_processors_to_requests()
     from promptlift.cli.served import Served, plain_http, warn  # noqa: PLC0415  help needs no service
     from promptlift.local.end_when_unused import end_when_unused  # noqa: PLC0415
     from promptlift.local.folder import DataFolder, ServiceRecord, check_platform, usable  # noqa: PLC0415
@@ -100,6 +101,7 @@ def worker(*, database: Database = None) -> None:
 
     Any number of workers may run, on any machines, with the same variables as `serve`.
     """
+    _leave_processors_to_requests()
     from promptlift.service.work import work  # noqa: PLC0415  help needs no service
 
     def on_ready() -> None:
@@ -107,6 +109,11 @@ def worker(*, database: Database = None) -> None:
         sys.stdout.flush()
 
     work(settings_of(None, database), on_ready=on_ready)
+
+
+def _leave_processors_to_requests() -> None:
+    """Give OpenBLAS one thread, before it is loaded: the matrices of topics are small, and more threads wait at full speed for each other."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _load_server() -> Callable[..., None]:
