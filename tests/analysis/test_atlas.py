@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from promptlift import analysis
+from promptlift.analysis.atlas.kept import kept_atlas
 from promptlift.errors import FrameError
+from promptlift.schema.topics import Topic
 from support.topical import TEMPLATES, WEEKS, agreement, asked, conversation, table_of, topical, weeks
 
 # The shortest words of the templates, which say nothing of a topic.
@@ -127,6 +130,21 @@ def test_words_that_judged_are_named():
     said = analysis.atlas(table).table.attrs["promptlift"]
     assert said["basis"] == "words"
     assert all("of what a word list can see" in sentence for sentence in said["sentences"])
+
+
+def test_a_topic_that_was_renamed_meanwhile_has_a_number_of_its_own():
+    topics = [["delivery"]] * 3 + [["refund"]] * 2 + [["password"]]
+    table = table_of([""] * 6, topics=pd.array(topics, dtype="object"))
+    now = datetime.now(UTC)
+    known = [
+        Topic(id=at, name=name, words=name, found_at=now) for at, name in ((2, "delivery"), (4, "return"))
+    ]
+    found = kept_atlas(table, known, level=0.95)
+    numbers = found.table.set_index("name")["cluster"]
+    assert numbers["delivery"] == 2
+    assert not {numbers["refund"], numbers["password"]} & {2, 4}
+    assert numbers.is_unique
+    assert found.assignments["cluster"].tolist() == found.assignments["name"].map(numbers).tolist()
 
 
 @pytest.mark.slow

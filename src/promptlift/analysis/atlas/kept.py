@@ -36,8 +36,10 @@ def kept_atlas(conversations: pd.DataFrame, known: Sequence[Topic], *, level: fl
     names = first.value_counts().sort_index().sort_values(ascending=False, kind="stable").index
     labels = names.get_indexer(pd.Index(first))
     topics = [of_name.get(name) for name in names]
+    # A name that no topic has any more was changed since; its number is none of theirs.
+    unknown = max([0, *(topic.id for topic in known)]) + 1
     numbers = np.array(
-        [at if topic is None else topic.id for at, topic in enumerate(topics, start=1)], np.int64
+        [at if topic is None else topic.id for at, topic in enumerate(topics, start=unknown)], np.int64
     )
     stability = [None if topic is None else topic.stability for topic in topics]
     measured = cluster_measures(frame, labels, len(names), outcome=outcome, level=level)
