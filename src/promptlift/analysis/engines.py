@@ -35,7 +35,8 @@ _SPARK: Final = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 _MICROSECONDS: Final = 1_000_000
 _YEAR_1: Final = -62_135_596_800 * _MICROSECONDS
 _LARGEST: Final = sys.float_info.max
-_AT_ONCE: Final = 50_000
+# Rows that become Python objects at once.
+_AT_ONCE: Final = 2_000
 # Cells that are counted by codes: more have hardly a row each.
 _MOST_CELLS: Final = 1_000_000
 
@@ -246,7 +247,9 @@ def parts_of(frame: nw.LazyFrame[Any]) -> Iterator[pd.DataFrame]:
         import pyarrow as pa  # noqa: PLC0415  (only where a table is not from pandas)
 
         for batch in pa.RecordBatchReader.from_stream(native):
-            yield fetch(nw.from_native(pa.Table.from_batches([batch])).lazy())
+            for start in range(0, len(batch), _AT_ONCE):
+                part = pa.Table.from_batches([batch[start : start + _AT_ONCE]])
+                yield fetch(nw.from_native(part).lazy())
     else:
         yield fetch(frame)
 
