@@ -36,7 +36,6 @@ _RUNS_AGAIN: Final = 16
 # unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
 # topics would be drawn by lot.
 _USUAL_CUT: Final = NormalDist(0.75, 0.1)
-_CLEARLY_APART: Final = (0.3, 0.8)
 # Rows of the agreement that are counted at once.
 _AT_ONCE: Final = 256
 # What decides whether there are topics.
@@ -190,83 +189,34 @@ def _k_means(points: Points, parts: int, rng: np.random.Generator) -> NDArray[np
 
 
 def _tree(parts: NDArray[np.int16]) -> NDArray[np.float64]:
-    """Join points by average linkage; two are as near as the share of runs that drew both and put them into one part.
-
-    Returns one row per join, the nearest first: the two that are joined, how far they were apart, and how many points they have. A
-    join has the number after the points and the joins before it. With chains of nearest neighbours (F. Murtagh, 1983, The Computer
-    Journal 26, 354-359) in single precision: a third of the memory of SciPy.
-    """
-    n = parts.shape[1]
-    apart = _apart(parts)
-    np.fill_diagonal(apart, np.inf)
-    size, height = np.ones(n, np.float32), np.zeros(n)
-    joins: list[tuple[int, int, float, float]] = []
-    chain: list[int] = []
-    while len(joins) < n - 1:
-        if not chain:
-            chain = [int(np.flatnonzero(size)[0])]
-        row = apart[chain[-1]]
-        nearest = int(row.argmin())
-        if len(chain) < 2 or row[nearest] < row[chain[-2]]:
-            chain.append(nearest)
-            continue
-        gone, stays = chain.pop(), chain.pop()
-        # Not below the joins within, whatever the rounding.
-        height[stays] = max(row[stays], height[gone], height[stays])
-        both = size[gone] + size[stays]
-        mean = (size[gone] * row + size[stays] * apart[stays]) / both
-        mean[stays] = np.inf
-        apart[stays], apart[:, stays] = mean, mean
-        apart[gone], apart[:, gone] = np.inf, np.inf
-        size[stays], size[gone] = both, 0.0
-        joins.append((gone, stays, height[stays], float(both)))
-    joins.sort(key=lambda join: join[2])
-    number = np.arange(n)
-    tree = np.array(joins)
-    for place, (gone, stays, *_) in enumerate(joins):
-        tree[place, :2] = number[[gone, stays]]
-        number[stays] = n + place
-    return tree
-
-
-def _apart(parts: NDArray[np.int16]) -> Points:
-    """Return for each two points the share of the runs that drew both and put them into different parts."""
+    """Join points by average linkage; two are as near as the share of runs that drew both and put them into one part."""
     import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+    from scipy.cluster.hierarchy import linkage  # noqa: PLC0415  (as above)
 
     drawn = (parts >= 0).T
     points, runs = np.nonzero(drawn)
     part = runs * (int(parts.max()) + 1) + parts.T[drawn]
     member = sp.csr_matrix((np.ones(len(part), np.float32), (points, part)))
-    apart = np.empty((len(drawn), len(drawn)), np.float32)
-    for start in range(0, len(drawn), _AT_ONCE):
+    n = len(drawn)
+    apart, filled = np.empty(n * (n - 1) // 2), 0
+    for start in range(0, n, _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         together = (member[some] @ member.T).toarray()
         both = drawn[some].astype(np.float32) @ drawn.T.astype(np.float32)
-        apart[some] = 1.0 - together / np.maximum(both, 1.0)
-    return apart
-
-
-def _joined(tree: NDArray[np.float64], joins: int) -> NDArray[np.intp]:
-    """Return the group of each point after so many joins."""
-    n = len(tree) + 1
-    group = np.arange(2 * n - 1)
-    for place in reversed(range(joins)):
-        group[tree[place, :2].astype(int)] = group[n + place]
-    return np.unique(group[:n], return_inverse=True)[1]
+        later = np.arange(n) > np.arange(n)[some, None]
+        pairs = 1.0 - together[later] / np.maximum(both[later], 1.0)
+        apart[filled : filled + len(pairs)] = pairs
+        filled += len(pairs)
+    return linkage(apart, "average")
 
 
 def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
-    """Cut a tree into the number of clusters that stays the same over the longest range of agreement.
+    """Cut a tree into the number of clusters that stays the same over the longest range of agreement."""
+    from scipy.cluster.hierarchy import fcluster  # noqa: PLC0415  (other analyses never need it)
 
-    A branch that nearly all runs keep together, and few with anything else, is a cluster wherever the others are cut.
-    """
     n = len(tree) + 1
     heights = np.array([_USUAL_CUT.cdf(height) for height in (0.0, *tree[:, 2])])
     most = min(n - 1, round(_PARTS[1] * n**0.5) + 1)
     counts = np.arange(min(fewest, most), most + 1)
     ranges = heights[n - counts + 1] - heights[n - counts]
-    cut = _joined(tree, n - int(counts[ranges.argmax()]))
-    near, far = (_joined(tree, int(np.searchsorted(tree[:, 2], apart, "right"))) for apart in _CLEARLY_APART)
-    around, branch, joined = (np.bincount(labels)[labels] for labels in (cut, near, far))
-    own = (branch == joined) & (branch >= SMALLEST) & (branch < around)
-    return np.unique(np.where(own, cut.max() + 1 + near, cut), return_inverse=True)[1]
+    return np.asarray(fcluster(tree, int(counts[ranges.argmax()]), "maxclust") - 1, np.intp)
