@@ -61,16 +61,21 @@ def test_the_shares_of_the_arms():
 
 
 def test_ramps():
-    """A look after every unit of the new text at 5%."""
+    """A look after every unit of the new text, at 5% and then, with other units, at 50%."""
     rng = np.random.default_rng(32)
     for base in (0.6, 0.7, 0.9):
         harmed = [ramp(rng, base=base, harm=0.2) for _ in range(400)]
-        unharmed = [ramp(rng, base=base, harm=0.0) for _ in range(400)]
+        unharmed, all_on = (
+            [ramp(rng, base=base, harm=0.0, share=share) for _ in range(400)] for share in (0.05, 0.5)
+        )
         back = np.mean([action == "back" for action, _ in harmed])
-        wrong = np.mean([action == "back" for action, _ in unharmed])
+        wrong = np.mean([action == "back" for action, _ in unharmed]) + np.mean(
+            [action == "back" for action, _ in all_on]
+        )
         print(
             f"{base:.0%}: harm of 20 points rolled back {back:.1%} after {np.mean([n for _, n in harmed]):.0f} units of "
-            f"the new text; no harm rolled back {wrong:.1%}, on after {np.mean([n for _, n in unharmed]):.0f}"
+            f"the new text; no harm rolled back {wrong:.1%}, on after {np.mean([n for _, n in unharmed]):.0f} and "
+            f"{np.mean([n for _, n in all_on]):.0f}"
         )
         assert back >= 0.95
         assert wrong <= 0.05

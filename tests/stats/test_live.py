@@ -39,7 +39,7 @@ def test_differences_are_found_by_few_users():
 
 def test_the_interval_is_the_normal_mixture_tuned_for_400_units_an_arm():
     new, old = Units(400, 300.0, 300.0), Units(400, 240.0, 240.0)
-    found = difference((new, old))
+    found = difference(new, old)
     variance = (0.75 * 0.25 + 0.6 * 0.4) / 400
     tuned = -2 * math.log(0.035)
     r = tuned + math.log(tuned) + 1
@@ -52,27 +52,15 @@ def test_the_interval_is_the_normal_mixture_tuned_for_400_units_an_arm():
 
 
 def test_few_units_have_a_difference_without_an_interval_and_no_direction():
-    few = difference((Units.of([1.0] * 19), Units.of([0.0] * 50)))
+    few = difference(Units.of([1.0] * 19), Units.of([0.0] * 50))
     assert (few.estimate, few.low, few.direction) == (1.0, None, "unclear")
-    same = difference((Units.of([1.0] * 50), Units.of([1.0] * 50)))
+    same = difference(Units.of([1.0] * 50), Units.of([1.0] * 50))
     assert (same.estimate, same.low) == (0.0, None)
-    one_sided = difference((Units.of([1.0] * 50), Units.of([1.0] * 30 + [0.0] * 20)))
+    one_sided = difference(Units.of([1.0] * 50), Units.of([1.0] * 30 + [0.0] * 20))
     assert 0.0 < one_sided.low < 0.4 < one_sided.high
-    assert difference().estimate is None
-    assert difference((Units.of([]), Units.of([1.0]))).estimate is None
+    assert difference(Units.of([]), Units.of([1.0])).estimate is None
     with pytest.raises(ValueError, match="level"):
-        difference(level=95)
-
-
-def test_what_changes_between_periods_of_other_shares_is_no_difference_of_the_arms():
-    """The text is as good as the original; users became harder to help when it got half instead of a twentieth."""
-    easy = (Units(50, 45.0, 45.0), Units(950, 855.0, 855.0))
-    hard = (Units(500, 300.0, 300.0), Units(500, 300.0, 300.0))
-    assert difference(easy, hard).estimate == pytest.approx(0.0, abs=1e-12)
-    pooled = difference(
-        tuple(Units(*map(sum, zip(*arms, strict=True))) for arms in zip(easy, hard, strict=True))
-    )
-    assert pooled.direction == "worse"
+        difference(Units.of([]), Units.of([]), level=95)
 
 
 def test_labels_repair_what_a_judge_gets_wrong_in_one_arm():
@@ -85,8 +73,8 @@ def test_labels_repair_what_a_judge_gets_wrong_in_one_arm():
             judged = truth | (rng.random(2_000) < calls_failures_completed)
             labels = np.where(rng.random(2_000) < 0.2, truth, np.nan)
             arms.append((Units.of(judged), Units.of(label_corrected(judged, labels, 0.2))))
-        assert difference((arms[0][0], arms[1][0])).direction == "better"
-        corrected = difference((arms[0][1], arms[1][1]))
+        assert difference(arms[0][0], arms[1][0]).direction == "better"
+        corrected = difference(arms[0][1], arms[1][1])
         covered += corrected.low <= 0.0 <= corrected.high
     assert covered >= 37
     with pytest.raises(ValueError, match="chance"):
@@ -131,10 +119,10 @@ def test_a_ramp_goes_back_with_harm_and_on_without():
 
 def test_a_ramp_excludes_10_points_before_all_users_get_the_text_and_then_stays():
     pair = (Units(300, 225.0, 225.0), Units(300, 225.0, 225.0))
-    verdicts = {share: ramp_verdict({"task_completion": [pair]}, share=share).action for share in RAMP}
+    verdicts = {share: ramp_verdict({"task_completion": pair}, share=share).action for share in RAMP}
     assert verdicts == {0.05: "on", 0.5: "wait", 1.0: "wait"}
     larger = tuple(Units(*(5 * one for one in arm)) for arm in pair)
-    assert ramp_verdict({"task_completion": [larger]}, share=0.5).action == "on"
+    assert ramp_verdict({"task_completion": larger}, share=0.5).action == "on"
     assert ramp_verdict({}, share=0.05).action == "wait"
 
 
@@ -147,11 +135,11 @@ def test_a_ramp_goes_back_where_another_metric_is_harmed_by_enough_to_matter():
             Units.of(rng.normal(new, 0.1 * abs(old), 3_000)),
             Units.of(rng.normal(old, 0.1 * abs(old), 3_000)),
         )
-        return ramp_verdict({"task_completion": [completed], name: [pairs]}, share=0.05)
+        return ramp_verdict({"task_completion": completed, name: pairs}, share=0.05)
 
-    assert (verdict("quality", 60, 70).action, verdict("quality", 60, 70).harmed) == ("back", ("quality",))
+    assert (verdict("quality", 60, 70).action, verdict("quality", 60, 70).harmed) == ("back", ["quality"])
     assert verdict("quality", 69, 70).action == "on"
     assert verdict("quality", 80, 70).action == "on"
-    assert verdict("response_time", 13, 10).harmed == ("response_time",)
+    assert verdict("response_time", 13, 10).harmed == ["response_time"]
     assert verdict("response_time", 11, 10).action == "on"
     assert verdict("response_time", 5, 10).action == "on"

@@ -37,12 +37,12 @@ def side_by_side(rng, *, base, effect, units=1_500):
     """Return whether the arms were ever called different, whether an interval missed, and the units an arm by then."""
     named, missed, by = False, False, units
     for pair in zip(looks(rng, units, base + effect), looks(rng, units, base), strict=True):
-        found = difference(pair)
+        found = difference(*pair)
         if found.low is None:
             continue
         missed |= not found.low <= effect <= found.high
         if found.direction != "unclear" and not named:
-            named, by = True, min(found.n, found.n_original)
+            named, by = True, min(found.new.n, found.original.n)
     return named, missed, by
 
 
@@ -51,7 +51,7 @@ def single_visits(rng, *, base, effect, most=4_000, every=5):
     ends = np.arange(every, most + 1, every)
     new, old = (np.cumsum(rng.random(most) < rate)[ends - 1].tolist() for rate in (base + effect, base))
     for n, x1, x0 in zip(ends.tolist(), new, old, strict=True):
-        if difference((Units(n, x1, x1), Units(n, x0, x0))).direction != "unclear":
+        if difference(Units(n, x1, x1), Units(n, x0, x0)).direction != "unclear":
             return n
     return most
 
@@ -62,11 +62,11 @@ def ramp(rng, *, base, harm, share=0.05, most=2_000, other_metrics=True):
     moods = [rng.normal(0.2, 0.4, len(arm)) for arm in (new, old)]
     for n in range(5, most):
         arms = [arm[: round(n * size)] for arm, size in ((new, 1.0), (old, (1 - share) / share))]
-        metrics = {"task_completion": [tuple(Units.of(arm) for arm in arms)]}
+        metrics = {"task_completion": tuple(Units.of(arm) for arm in arms)}
         if other_metrics:
-            metrics["sentiment"] = [
-                tuple(Units.of(mood[: len(arm)]) for mood, arm in zip(moods, arms, strict=True))
-            ]
+            metrics["sentiment"] = tuple(
+                Units.of(mood[: len(arm)]) for mood, arm in zip(moods, arms, strict=True)
+            )
         found = ramp_verdict(metrics, share=share)
         if found.action != "wait":
             return found.action, n

@@ -10,8 +10,6 @@ import numpy as np
 from promptlift.schema.experiments import LiveArm, LiveExperiment, OfferedArm
 from promptlift.service import clock
 from promptlift.service.deployments.experiment_results import AssignedConversations
-from promptlift.service.store.experiments import Assigned
-from promptlift.service.store.tables.prompts import KeptExperiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +37,7 @@ def experiment(
     ]
     arm = np.tile(np.arange(arms), n)
     unknown = [None] * len(arm)
-    known = Assigned(
-        id=[str(place) for place in range(len(arm))],
+    known = dict(
         arm=arm,
         unit=[f"{place:016x}" for place in range(len(arm))],
         started_at=clock.from_datetime(START) + np.linspace(0, HOURS, len(arm)) * 3600 * clock.SECOND,
@@ -55,4 +52,4 @@ def experiment(
         created_at=START,
         arms=[LiveArm(**one.model_dump(exclude={"content"})) for one in offered],
     )
-    return AssignedConversations(KeptExperiment(arms=offered), known).fill(made)
+    return AssignedConversations(offered, known).fill(made)

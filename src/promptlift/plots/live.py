@@ -12,14 +12,13 @@ from promptlift.plots import theme
 from promptlift.plots.estimates import signed_ticks
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
 from promptlift.plots.periods import day_numbers
-from promptlift.schema.basis import as_seen_by
 from promptlift.words.figures import counted, percent
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from promptlift.schema.experiments import LiveArm, LiveExperiment
+    from promptlift.schema.experiments import LiveExperiment
 
 __all__ = ["draw_experiment"]
 
@@ -47,7 +46,9 @@ def draw_experiment(
     theme.frame_axes(ax, "y")
     ax.set_ylabel(f"Difference from {theme.plain(names[0], 20)}, points")
     off = experiment.sample_ratio is not None and experiment.sample_ratio.is_off
-    notes = [_sizes(names, experiment.arms)]
+    current = experiment.arms[0]
+    completed = "" if current.rate is None else f", {percent(current.rate.rate / 100.0)[0]} completed"
+    notes = [f"{names[0]}: {counted(current.units or 0, 'unit')}{completed}."]
     if off:
         notes.append(
             "Grey: units do not fall into the versions by their weights, so no difference can be trusted."
@@ -59,9 +60,7 @@ def draw_experiment(
         return theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     groups, omitted, _ = theme.groups_of(ax, table, "name", "surest", "0.55" if off else color)
     if omitted:
-        notes.append(
-            f"Only {len(groups)} of {table['name'].nunique()} versions are drawn, those that differ most surely."
-        )
+        notes.append(f"Only the {len(groups)} versions that differ most surely are drawn.")
     counts = [int(group.rows["units"].iloc[0]) for group in groups]
     height = legend_rows(ax, groups, counts, "units")
     make_room(ax, height + 1)
@@ -76,10 +75,8 @@ def draw_experiment(
         ax.plot(end, value[-1], color=group.color, linestyle="none", **shown)
         if len(groups) <= _MOST_BANDS:
             ax.fill_between(at, low, high, color=group.color, alpha=0.18, linewidth=0)
-    for step in (experiment.ramp or [])[1:]:
-        at = day_numbers([step.since])[0]
-        ax.axvline(at, color=theme.foreground(), linestyle=":", linewidth=0.9, alpha=0.6, zorder=0)
-        notes.append(f"Dotted: from here on {percent(step.share)[0]} got the new version.")
+    if experiment.ramp:
+        notes.append(f"Since {percent(experiment.ramp[-1].share)[0]} got the new version.")
     ax.axhline(0.0, color=theme.foreground(), linewidth=1.0, alpha=0.8, zorder=1)
     # Early intervals are as wide as the scale; those of the second half decide.
     later = table[table["until"] >= table["until"].min() + (table["until"].max() - table["until"].min()) / 2]
@@ -98,14 +95,3 @@ def draw_experiment(
     legend(ax, groups, counts, "units")
     notes.append("Intervals: 95% confidence sequences, which hold together, however often one looks.")
     return theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
-
-
-def _sizes(names: list[str], arms: list[LiveArm]) -> str:
-    """Return the units and the completion of the current version in words, and of the others where these are few."""
-    said = []
-    shown = 1 if len(arms) > _MOST_BANDS + 1 else len(arms)
-    for name, arm in zip(names[:shown], arms[:shown], strict=True):
-        completed = "" if arm.rate is None else f", {percent(arm.rate.rate / 100.0)[0]} completed"
-        said.append(f"{theme.plain(name, 16)}: {counted(arm.units or 0, 'unit')}{completed}")
-    bases = [arm.rate.basis for arm in arms if arm.rate is not None]
-    return f"{'; '.join(said)}{as_seen_by(bases[0] if bases else None)}."

@@ -135,7 +135,9 @@ Unit = Annotated[
 class ExperimentCreate(RequestModel):
     """Body of ``POST /prompts/:id/experiments``."""
 
-    weights: Annotated[dict[str, float], Field(min_length=1, max_length=OTHERS_MAX + 1)]
+    weights: Annotated[
+        dict[str, Annotated[float, Field(gt=0.0)]], Field(min_length=1, max_length=OTHERS_MAX + 1)
+    ]
     """Share of the units by version, such as ``{"v2": 0.5}``; the rest gets the current version. A version is named by its number, ``v2``, by its id, or by the id of a variant."""
     ramp: bool = False
     """Whether the version is to replace the current one in steps: 5% of the units get it, then 50%, then all, each step once no metric is harmed; as soon as one is, all get the current version again. ``weights`` names one version, with the weight 1"""
@@ -146,7 +148,7 @@ class ExperimentCreate(RequestModel):
 class ExperimentApply(RequestModel):
     """Body of ``POST /experiments/:id/apply``."""
 
-    arm: Annotated[int, Field(ge=0, le=OTHERS_MAX)] | None = None
+    arm: Annotated[int, Field(ge=0)] | None = None
     """Number of the arm to make current; by default the one that is better than the current version"""
     note: LongText | None = None
     """Stored with the action in ``GET /actions``"""
@@ -172,12 +174,10 @@ class LiveRate(ApiModel):
 class LiveDifference(ApiModel):
     """Difference of an arm from the current version."""
 
-    units: int
-    """Units of both arms."""
     estimate: Annotated[float | None, Column(name="difference", unit=_POINTS)] = None
     """Arm minus current version, in percentage points, or in the unit of a metric; ``None`` without units."""
     low: Annotated[float | None, Column(name="difference_low", unit=_POINTS)] = None
-    """Lower end of its confidence sequence, which holds however often one looks; ``None`` before ten units in each arm."""
+    """Lower end of its confidence sequence, which holds however often one looks; ``None`` before 20 units in each arm."""
     high: Annotated[float | None, Column(name="difference_high", unit=_POINTS)] = None
     """Upper end of it."""
 
@@ -221,13 +221,9 @@ class LiveArm(ExperimentArm):
     """The metrics of the deployment watch; ``None`` for the current version."""
 
 
-class UnitShares(ApiModel):
-    """Whether units fall into the arms by their weights; in a ramp, since the last step."""
+class SampleRatio(ApiModel):
+    """Whether units fall into the arms by their weights; in a ramp, since its last step."""
 
-    expected: list[float]
-    """Units of each arm by the weights."""
-    observed: list[int]
-    """Units of each arm with a logged conversation."""
     e_value: float
     """Evidence against the weights, which holds however often one looks."""
     is_off: bool
@@ -235,7 +231,7 @@ class UnitShares(ApiModel):
 
 
 class LiveExperiment(LinkedModel):
-    """An experiment; its results are in ``GET /experiments/:id`` only."""
+    """An experiment; its results, in a ramp those since its last step, are in ``GET /experiments/:id`` only."""
 
     id: str
     status: str
@@ -252,7 +248,7 @@ class LiveExperiment(LinkedModel):
     arms: list[LiveArm]
     ramp: list[RampStep] | None = None
     """The shares of a ramp so far, the present one last; ``None`` without a ramp."""
-    sample_ratio: UnitShares | None = None
+    sample_ratio: SampleRatio | None = None
     sentence: str | None = None
     """The result in words."""
 

@@ -8,7 +8,6 @@ units of each arm, the sum of their values and the sum of their squares.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -42,9 +41,9 @@ RAMP: Final = (0.05, 0.5, 1.0)
 _EXCLUDED: Final = {RAMP[0]: -0.2, RAMP[1]: NON_INFERIORITY_POINTS / 100.0}
 # Units of the new text before a step; the interval is only asymptotically right.
 _FEWEST_OF_A_STEP: Final = 50
-# Together 5% to roll back a text that harms nothing: half for completion, half for the five other metrics.
-_COMPLETION_LEVEL: Final = 0.95
-_OTHERS_LEVEL: Final = 0.99
+# Together 5% to roll back a text that harms nothing at either share: half for completion, half for the five others.
+_COMPLETION_LEVEL: Final = 0.975
+_OTHERS_LEVEL: Final = 0.995
 
 
 class Units(NamedTuple):
@@ -89,19 +88,16 @@ class Difference(NamedTuple):
         Ends of the confidence sequence; ``None`` with fewer than 20 units in an arm, or if all values are equal.
     error
         Its standard error; ``None`` where the ends are.
-    n, n_original
-        Units of the new arm and of the original.
-    original
-        The mean of the original's units.
+    new, original
+        The arms.
     """
 
     estimate: float | None
     low: float | None
     high: float | None
     error: float | None
-    n: int
-    n_original: int
-    original: float
+    new: Units
+    original: Units
 
     @property
     def direction(self) -> Direction:
@@ -111,7 +107,7 @@ class Difference(NamedTuple):
         return "worse" if self.high is not None and self.high < 0.0 else "unclear"
 
 
-def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference:
+def difference(new: Units, original: Units, *, level: float = 0.95) -> Difference:
     """Compute the difference of two arms with an interval that is valid at every look.
 
     An asymptotic confidence sequence. With the standard error ``s`` of the difference, the units an arm ``h`` (the
@@ -122,9 +118,8 @@ def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference
 
     Parameters
     ----------
-    *periods
-        The units of the new arm and of the original. If the shares of the arms have changed, one pair for each
-        period: what changes from one period to the next then affects both arms alike. They are weighted by ``1/s²``.
+    new, original
+        The units of both arms.
     level
         Coverage over all looks together.
 
@@ -140,38 +135,22 @@ def difference(*periods: tuple[Units, Units], level: float = 0.95) -> Difference
 
     Examples
     --------
-    >>> found = difference((Units(400, 300, 300), Units(400, 240, 240)))
+    >>> found = difference(Units(400, 300, 300), Units(400, 240, 240))
     >>> print(round(found.estimate, 3), round(found.low, 3), round(found.high, 3), found.direction)
     0.15 0.046 0.254 better
     """
     alpha = _SPENT * (1.0 - check_level(level))
-    n, n_original = (sum(pair[arm].n for pair in periods) for arm in (0, 1))
-    counts = n, n_original, sum(old.total for _, old in periods) / max(1, n_original)
-    usable = [(new, old) for new, old in periods if min(new.n, old.n) > 1]
-    usable = usable or [(new, old) for new, old in periods if new.n and old.n]
-    if not usable:
-        return Difference(None, None, None, None, *counts)
-    differences = np.array([new.mean - old.mean for new, old in usable])
-    variances = np.array([_variance(new, old) for new, old in usable])
-    if min(n, n_original) < FEWEST or not variances.all():
-        weights = np.array([_units_an_arm(new, old) for new, old in usable])
-        return Difference(float(np.average(differences, weights=weights)), None, None, None, *counts)
-    estimate = float(np.average(differences, weights=1.0 / variances))
+    if not new.n or not original.n:
+        return Difference(None, None, None, None, new, original)
+    estimate = new.mean - original.mean
+    both = (new.spread + original.spread) / max(1, new.n + original.n - 2)
+    error = math.sqrt(sum((arm.spread + both) / arm.n**2 for arm in (new, original)))
+    if min(new.n, original.n) < FEWEST or not error:
+        return Difference(estimate, None, None, None, new, original)
     c = -2.0 * math.log(alpha)
-    r = sum(_units_an_arm(new, old) for new, old in usable) / TUNED_FOR * (c + math.log(c) + 1.0)
-    error = 1.0 / math.sqrt(float((1.0 / variances).sum()))
+    r = 2.0 / (1.0 / new.n + 1.0 / original.n) / TUNED_FOR * (c + math.log(c) + 1.0)
     half = error * math.sqrt((1.0 + 1.0 / r) * math.log((1.0 + r) / alpha**2))
-    return Difference(estimate, estimate - half, estimate + half, error, *counts)
-
-
-def _units_an_arm(new: Units, old: Units) -> float:
-    return 2.0 / (1.0 / new.n + 1.0 / old.n)
-
-
-def _variance(new: Units, old: Units) -> float:
-    """Return the variance of the difference of both means."""
-    both = (new.spread + old.spread) / max(1, new.n + old.n - 2)
-    return sum((arm.spread + both) / arm.n**2 for arm in (new, old))
+    return Difference(estimate, estimate - half, estimate + half, error, new, original)
 
 
 def label_corrected(judged: ArrayLike, labels: ArrayLike, chance: ArrayLike) -> NDArray[np.float64]:
@@ -271,8 +250,7 @@ def sample_ratio(units: Sequence[int], weights: Sequence[float]) -> SampleRatio:
     return SampleRatio(math.exp(min(log_e, 700.0)), log_e >= -math.log(_RATIO_ALPHA))
 
 
-@dataclass(frozen=True, slots=True)
-class RampVerdict:
+class RampVerdict(NamedTuple):
     """What a ramp does next.
 
     Attributes
@@ -286,24 +264,24 @@ class RampVerdict:
     """
 
     action: Literal["back", "on", "wait"]
-    harmed: tuple[MetricName, ...]
+    harmed: Sequence[MetricName]
     differences: Mapping[MetricName, Difference]
 
 
-def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *, share: float) -> RampVerdict:
+def ramp_verdict(metrics: Mapping[MetricName, tuple[Units, Units]], *, share: float) -> RampVerdict:
     """Decide at any look whether a new text gets more users, keeps them, or is rolled back.
 
     **Back** when the `difference` of a metric lies wholly on the worse side of 0 and its estimate is beyond the
-    metric's margin (`METRICS`): completion at 95%, each of the five others at 99%, so that a text that harms
-    nothing is ever rolled back with a probability of at most 5%. **On** when none is harmed and the interval of
-    completion excludes a drop of 20 points, before half of all users get the text, or of 10 points, before all do:
-    a text with such a drop gets there with a probability of at most 2.5%. Not before 50 units have the new text.
+    metric's margin (`METRICS`): completion at 97.5%, each of the five others at 99.5%, so that a text that harms
+    nothing is rolled back at either share with a probability of at most 5%. **On** when none is harmed and the 95%
+    interval of completion excludes a drop of 20 points, before half of all users get the text, or of 10 points, before
+    all do: a text with such a drop gets there with a probability of at most 2.5%. Not before 50 units have the new text.
 
     Parameters
     ----------
     metrics
-        Units of the new text and of the original by metric, one pair for each share so far; see `difference`.
-        Without ``task_completion`` there is no step.
+        Units of the new text and of the original by metric, since the new text has this share. Without
+        ``task_completion`` there is no step.
     share
         The present share of the new text, one of `RAMP`.
     """
@@ -316,12 +294,16 @@ def ramp_verdict(metrics: Mapping[MetricName, Sequence[tuple[Units, Units]]], *,
         one = difference(*metrics[metric.name], level=_COMPLETION_LEVEL if completion else _OTHERS_LEVEL)
         found[metric.name] = one
         sure = one.direction == ("better" if metric.higher_is_worse else "worse")
-        if sure and metric.is_worse(one.original, one.original + (one.estimate or 0.0)):
+        if sure and metric.is_worse(one.original.mean, one.new.mean):
             harmed.append(metric.name)
     if harmed:
-        return RampVerdict("back", tuple(harmed), found)
-    completed = found.get("task_completion")
-    excluded = _EXCLUDED.get(share, math.inf)
-    if completed is None or completed.low is None or completed.n < _FEWEST_OF_A_STEP:
-        return RampVerdict("wait", (), found)
-    return RampVerdict("on" if completed.low > excluded else "wait", (), found)
+        return RampVerdict("back", harmed, found)
+    if "task_completion" in metrics and share in _EXCLUDED:
+        completed = difference(*metrics["task_completion"])
+        if (
+            completed.low is not None
+            and completed.low > _EXCLUDED[share]
+            and completed.new.n >= _FEWEST_OF_A_STEP
+        ):
+            return RampVerdict("on", harmed, found)
+    return RampVerdict("wait", harmed, found)

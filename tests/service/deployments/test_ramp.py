@@ -64,9 +64,9 @@ def test_a_text_that_harms_nothing_is_applied_at_the_end(world, experiment):
     # Who has the new text keeps it.
     assert all(many[unit] == TEXTS[1] for unit, text in few.items() if text == TEXTS[1])
     # It gets worse for everybody, and most of the new text's users come only now.
-    log(world, experiment, (0.5, 0.5), (400, 400))
+    log(world, experiment, (0.5, 0.5), (600, 600))
     found = shown(world, experiment)
-    assert found["sampleRatio"]["observed"] == [400, 400]
+    assert [arm["units"] for arm in found["arms"]] == [600, 600]
     assert abs(found["arms"][1]["difference"]["estimate"]) < 1.0
     ramp.look(world.database)
     found = shown(world, experiment)
@@ -116,7 +116,7 @@ def test_a_process_that_dies_in_a_step_leaves_all_of_it_to_the_next(world, exper
     before = shown(world, experiment)
     ramp._look_at(world.database, seen)  # another process that saw the same
     assert shown(world, experiment)["ramp"] == before["ramp"]
-    log(world, experiment, (0.8, 0.8), (400, 400))
+    log(world, experiment, (0.8, 0.8), (600, 600))
 
     def die(*_, **__):
         raise KeyboardInterrupt

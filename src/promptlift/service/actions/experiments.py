@@ -26,7 +26,7 @@ from promptlift.service.store.tables.prompts import ExperimentRow, KeptExperimen
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from promptlift.schema.experiments import Calibration, ExperimentApply, ExperimentCreate
     from promptlift.schema.optimizations import StopRequest
@@ -116,17 +116,15 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     ApiException
         ``VALIDATION_ERROR`` by version, or under ``weights``.
     """
-    known = _versions(rows, prompt)
-    control = [*known.values()][-1]
+    known, control = _texts(rows, prompt, weights)
     others: list[OfferedArm] = []
     problems: dict[str, str] = {}
     for given, weight in weights.items():
-        arm = known.get(given) or _variant(rows, prompt, given)
-        if weight <= 0.0:
-            problems[f"weights.{given}"] = "must be above 0"
-        elif arm is None:
+        arm = known.get(given)
+        if arm is None:
             problems[f"weights.{given}"] = (
-                f"is not a version of this prompt, which has v1 to {control.name}, nor a variant of its optimizations"
+                f"is not a version of this prompt, which has v1 to {control.name}, nor a variant of its optimizations, "
+                "rehearsals left out"
             )
         elif arm.weight:
             problems[f"weights.{given}"] = f"is {arm.name}, which is there already"
@@ -138,12 +136,12 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
                 others.append(arm)
                 arm.number = len(others)
     if problems:
-        raise invalid(problems, "A version or its weight is not possible")
-    total = sum(weights.values())
+        raise invalid(problems, "A version is not possible")
     if not others:
         raise invalid({"weights": f"name only {control.name}, the current version; name another one"})
-    rest = control.weight or 1.0 - total
-    if rest < _ROUNDING or (control.weight and abs(1.0 - total) > _ROUNDING):
+    rest = 1.0 - sum(arm.weight for arm in others)
+    if rest < _ROUNDING or (control.weight and abs(control.weight - rest) > _ROUNDING):
+        total = sum(weights.values())
         words = (
             f"add up to {total:g}; leave out {control.name}, the current version, to give it the rest up to 1"
         )
@@ -152,12 +150,17 @@ def _arms(rows: Rows, prompt: PromptRow, weights: Mapping[str, float]) -> list[O
     return [control, *others]
 
 
-def _versions(rows: Rows, prompt: PromptRow) -> dict[str, OfferedArm]:
-    """Return the versions of a prompt by their number and by their id, oldest first; those without a known text have none."""
-    mine = wanted(VersionRow, account_id=prompt.account_id, prompt_id=prompt.id)
-    known: dict[str, OfferedArm] = {}
-    for number, row in enumerate(rows.all(mine.order_by(VersionRow.seq)), 1):
-        arm = OfferedArm(
+def _texts(rows: Rows, prompt: PromptRow, names: Iterable[str]) -> tuple[dict[str, OfferedArm], OfferedArm]:
+    """Return the versions of a prompt by number and by id, with the named variants of its optimizations; and the current version."""
+    mine = {"account_id": prompt.account_id, "prompt_id": prompt.id}
+    tested = wanted(OptimizationRow, **mine, rehearsal=False).with_only_columns(OptimizationRow.id)
+    variants = wanted(VariantRow).where(VariantRow.id.in_(names), VariantRow.optimization_id.in_(tested))
+    known = {
+        row.id: OfferedArm(number=0, weight=0.0, name=row.name, content=row.content, variant_id=row.id)
+        for row in rows.all(variants)
+    }
+    for number, row in enumerate(rows.all(wanted(VersionRow, **mine).order_by(VersionRow.seq)), 1):
+        current = OfferedArm(
             number=0,
             weight=0.0,
             name=f"v{number}",
@@ -165,30 +168,8 @@ def _versions(rows: Rows, prompt: PromptRow) -> dict[str, OfferedArm]:
             version_id=version_id(row.seq),
             variant_id=row.variant_id,
         )
-        known |= dict.fromkeys((arm.name, arm.version_id or ""), arm)
-    return known
-
-
-def _variant(rows: Rows, prompt: PromptRow, variant_id: str) -> OfferedArm | None:
-    """Return a variant of the prompt's optimizations, ``None`` if it has none with this id.
-
-    Raises
-    ------
-    ApiException
-        ``INVALID_STATE`` for a variant of a rehearsal.
-    """
-    variant = rows.find(wanted(VariantRow, account_id=prompt.account_id, id=variant_id))
-    if variant is None:
-        return None
-    optimization = rows.found(wanted(OptimizationRow, id=variant.optimization_id), "Optimization")
-    if optimization.prompt_id != prompt.id:
-        return None
-    if optimization.rehearsal:
-        raise invalid_state(
-            "The variant is from a rehearsal, which says nothing about a real prompt; users must not get its text",
-            details={f"weights.{variant_id}": "is from a rehearsal"},
-        )
-    return OfferedArm(number=0, weight=0.0, name=variant.name, content=variant.content, variant_id=variant.id)
+        known |= dict.fromkeys((current.name, current.version_id or ""), current)
+    return known, current
 
 
 def _shown(row: ExperimentRow) -> LiveExperiment:
@@ -259,24 +240,16 @@ def apply(call: Call[ExperimentApply]) -> LiveExperiment:
         rows.refresh(row)  # it may have ended while this waited for the prompt
         if row.status == "applied" or prompt.content != row.kept.arms[0].content:
             raise _over(row)
-        LivePrompt(connection, prompt, now=now).apply_arm(
-            rows, row, _chosen(call, rows, row), note=call.body.note
-        )
-        return _measured(rows, row)
-
-
-def _chosen(call: Call[ExperimentApply], rows: Rows, row: ExperimentRow) -> int:
-    """Return the number of the arm to apply."""
-    if call.body.arm is not None:
-        if call.body.arm >= len(row.kept.arms):
+        number = call.body.arm
+        if number is None:
+            better = [arm for arm in _measured(rows, row).arms if arm.verdict == "better"]
+            if not better:
+                raise invalid_state(
+                    "No version is better than the current one by what was measured; pass arm to apply one all the same",
+                    details={"arm": "needed, because no version is better"},
+                )
+            number = max(better, key=lambda arm: (arm.difference and arm.difference.low) or 0.0).number
+        elif number >= len(row.kept.arms):
             raise invalid({"arm": f"must be from 0 to {len(row.kept.arms) - 1}"})
-        return call.body.arm
-    better = [
-        arm for arm in _measured(rows, row).arms if arm.verdict == "better" and arm.difference is not None
-    ]
-    if not better:
-        raise invalid_state(
-            "No version is better than the current one by what was measured; pass arm to apply one all the same",
-            details={"arm": "needed, because no version is better"},
-        )
-    return max(better, key=lambda arm: arm.difference.estimate or 0.0 if arm.difference else 0.0).number
+        LivePrompt(connection, prompt, now=now).apply_arm(rows, row, number, note=call.body.note)
+        return _measured(rows, row)

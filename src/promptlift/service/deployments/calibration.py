@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.basis import may_tell
@@ -14,7 +13,7 @@ from promptlift.service.store import aggregates, deployments, optimizations
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables.prompts import ExperimentRow
 from promptlift.service.store.tables.runs import VariantRow
-from promptlift.stats.differences import FEWEST, score_interval
+from promptlift.stats.live import Units, difference
 from promptlift.stats.shrinkage import PAIRS_NEEDED, kept_share
 from promptlift.words.sentences import worth
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import Connection
+
+    from promptlift.stats.live import Difference
 
 
 def calibration(connection: Connection, account_id: str) -> Calibration:
@@ -57,26 +58,14 @@ def _side_by_side(connection: Connection, account_id: str) -> Iterator[Calibrati
         if not any(tried.values()):
             continue
         measured = AssignedConversations.of(connection, row)
+        if not measured.tells or measured.sample_ratio.is_off:
+            continue
         for number, simulated in tried.items():
-            one = measured.difference(number)
-            if not simulated or not measured.tells or measured.sample_ratio.is_off:
-                continue
-            if one.estimate is None or one.low is None or one.high is None or one.error is None:
-                continue
-            yield CalibrationPair(
-                **simulated,
-                source=SIDE_BY_SIDE,
-                experiment_id=row.id,
-                applied_at=row.created_at,
-                n_before=one.n_original,
-                rate_before=one.original,
-                n_after=one.n,
-                rate_after=one.original + one.estimate,
-                difference=100.0 * one.estimate,
-                difference_low=100.0 * one.low,
-                difference_high=100.0 * one.high,
-                difference_error=100.0 * one.error,
-            )
+            change = measured.difference(number)
+            if simulated and change.error is not None:
+                yield _pair(
+                    simulated, change, source=SIDE_BY_SIDE, experiment_id=row.id, applied_at=row.created_at
+                )
 
 
 def _before_and_after(connection: Connection, account_id: str) -> Iterator[CalibrationPair]:
@@ -85,23 +74,23 @@ def _before_and_after(connection: Connection, account_id: str) -> Iterator[Calib
         simulated = _simulated(connection, row.variant_id)
         if not simulated:
             continue
-        (before, done_before), (after, done_after) = deployments.figures(connection, row)
-        pair = CalibrationPair(
-            **simulated,
-            source=BEFORE_AND_AFTER,
-            applied_at=clock.to_datetime(row.live_since),
-            n_before=before,
-            rate_before=done_before / before if before else None,
-            n_after=after,
-            rate_after=done_after / after if after else None,
+        before, after = (Units(n, done, done) for n, done in deployments.figures(connection, row))
+        change = difference(after, before)
+        if not may_tell(aggregates.totals(connection, account_id, row.prompt_id).basis):
+            change = change._replace(error=None)
+        yield _pair(simulated, change, source=BEFORE_AND_AFTER, applied_at=clock.to_datetime(row.live_since))
+
+
+def _pair(simulated: dict[str, Any], change: Difference, **more: Any) -> CalibrationPair:
+    """Return a variant beside what users showed; without a standard error, only how many of them completed their tasks."""
+    pair = CalibrationPair(**simulated, n_before=change.original.n, n_after=change.new.n, **more)
+    pair.rate_before = change.original.mean if change.original.n else None
+    pair.rate_after = change.new.mean if change.new.n else None
+    if change.error is not None:
+        pair.difference, pair.difference_low, pair.difference_high, pair.difference_error = (
+            value and 100.0 * value for value in (change.estimate, change.low, change.high, change.error)
         )
-        tells = may_tell(aggregates.totals(connection, account_id, row.prompt_id).basis)
-        if tells and min(before, after) >= FEWEST:
-            low, high = (100.0 * float(end) for end in score_interval(done_after, after, done_before, before))
-            pair.difference = 100.0 * (done_after / after - done_before / before)
-            pair.difference_low, pair.difference_high = low, high
-            pair.difference_error = (high - low) / (2.0 * NormalDist().inv_cdf(0.975))
-        yield pair
+    return pair
 
 
 def _simulated(connection: Connection, variant_id: str | None, original: str | None = None) -> dict[str, Any]:

@@ -50,10 +50,9 @@ def _look_at(database: Database, seen: ExperimentRow) -> None:
             return
         if verdict.action == "back":
             row.status, row.ended_at = "rolled_back", clock.to_datetime(now)
-            differences = ((name, verdict.differences[name]) for name in verdict.harmed)
             harm = [
-                worsened(name, one.original, one.original + (one.estimate or 0.0))
-                for name, one in differences
+                worsened(name, (one := verdict.differences[name]).original.mean, one.new.mean)
+                for name in verdict.harmed
             ]
             row.reason = f"Rolled back at {share:.0%} of the units: {'; '.join(harm)}"
             _emit(rows, row, prompt, measured, now=now)
@@ -73,7 +72,7 @@ def _look_at(database: Database, seen: ExperimentRow) -> None:
 def _emit(
     rows: Rows, row: ExperimentRow, prompt: PromptRow, measured: AssignedConversations, *, now: int
 ) -> None:
-    """Emit ``deployment.regressed``, with the completion of both versions since the start."""
+    """Emit ``deployment.regressed``, with the completion of both versions since the last step."""
     failures = measured.failures(1)
     expected: dict[str, float | None] = {}
     variant = rows.find(wanted(VariantRow, id=row.kept.arms[1].variant_id or ""))

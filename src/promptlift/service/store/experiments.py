@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import JSON, case, cast, func, select, type_coerce
+from sqlalchemy import JSON, case, cast, func, select, true, type_coerce
 
+from promptlift.service import clock
 from promptlift.service.store.tables.conversations import ConversationRow, InsightsRow
 from promptlift.service.store.tables.prompts import ExperimentRow, LabelRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
 
-class Assigned(NamedTuple):
-    """The conversations of an experiment as columns; while one is in progress nothing is known of it.
+def conversations(connection: Connection, experiment: ExperimentRow) -> Mapping[str, Sequence[Any]]:
+    """Return the conversations of an experiment as columns, oldest first by their start; in a ramp, those since its last step.
 
-    ``label`` is the share of people's answers that it completed its task, if it was drawn for them with a known
-    ``chance``.
+    Nothing is known of one that is in progress. ``label`` is the share of people's answers that it completed its task, if it
+    was drawn for them with a known ``chance``.
     """
-
-    id: Sequence[str] = ()
-    arm: Sequence[int] = ()
-    unit: Sequence[str] = ()
-    started_at: Sequence[int] = ()
-    basis: Sequence[str | None] = ()
-    task_completed: Sequence[bool | None] = ()
-    sentiment: Sequence[float | None] = ()
-    quality: Sequence[float | None] = ()
-    abandonment: Sequence[bool | None] = ()
-    response_time: Sequence[float | None] = ()
-    length: Sequence[int | None] = ()
-    label: Sequence[float | None] = ()
-    chance: Sequence[float | None] = ()
-
-
-def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned:
-    """Return the conversations of an experiment, oldest first, by their start."""
     row, judged = ConversationRow, InsightsRow
     if connection.dialect.name == "sqlite":
         document: Any = type_coerce(judged.document, JSON)
     else:
         document = cast(judged.document, JSON)
-    ended = row.status != "in_progress"
+    ended, ramp = row.status != "in_progress", experiment.kept.ramp
     labelled = (
         select(
             LabelRow.conversation_id,
@@ -63,17 +46,16 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned
     )
     found = connection.execute(
         select(
-            row.id,
             row.arm,
             row.unit,
             row.started_at,
             judged.basis,
             judged.task_completed,
-            judged.sentiment_score,
-            document["quality"].as_float(),
-            case((ended, row.status == "abandoned")),
-            case((ended, row.response_seconds)),
-            case((ended, row.message_count)),
+            judged.sentiment_score.label("sentiment"),
+            document["quality"].as_float().label("quality"),
+            case((ended, row.status == "abandoned")).label("abandonment"),
+            case((ended, row.response_seconds)).label("response_time"),
+            case((ended, row.message_count)).label("length"),
             labelled.c.label,
             labelled.c.chance,
         )
@@ -84,8 +66,9 @@ def conversations(connection: Connection, experiment: ExperimentRow) -> Assigned
             row.prompt_id == experiment.prompt_id,
             row.experiment_id == experiment.id,
             row.arm < len(experiment.kept.arms),
+            row.started_at >= clock.from_datetime(ramp[-1].since) if ramp else true(),
         )
         .order_by(row.started_at, row.seq)
     )
-    rows = found.all()
-    return Assigned(*([one[place] for one in rows] for place in range(len(Assigned._fields))))
+    names, rows = found.keys(), found.all()
+    return {name: [one[place] for one in rows] for place, name in enumerate(names)}
