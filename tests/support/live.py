@@ -56,17 +56,26 @@ def single_visits(rng, *, base, effect, most=4_000, every=5):
     return most
 
 
-def ramp(rng, *, base, harm, share=0.05, most=2_000, other_metrics=True):
+def ramp(rng, *, base, harm, share=0.05, most=2_000):
     """Ramp a text, looked at after every unit of its; return ``back`` or ``on``, and the units of the new text by then."""
-    new, old = rng.random(most) < base - harm, rng.random(round(most * (1 - share) / share)) < base
-    moods = [rng.normal(0.2, 0.4, len(arm)) for arm in (new, old)]
+    sizes = most, round(most * (1 - share) / share)
+    rates = base - harm, base
+    drawn = {
+        "task_completion": [rng.random(n) < rate for n, rate in zip(sizes, rates, strict=True)],
+        "sentiment": [rng.normal(0.2, 0.4, n) for n in sizes],
+    }
+    sums = {
+        name: [(np.cumsum(arm, dtype=float), np.cumsum(np.square(arm, dtype=float))) for arm in arms]
+        for name, arms in drawn.items()
+    }
     for n in range(5, most):
-        arms = [arm[: round(n * size)] for arm, size in ((new, 1.0), (old, (1 - share) / share))]
-        metrics = {"task_completion": tuple(Units.of(arm) for arm in arms)}
-        if other_metrics:
-            metrics["sentiment"] = tuple(
-                Units.of(mood[: len(arm)]) for mood, arm in zip(moods, arms, strict=True)
+        by = n, round(n * (1 - share) / share)
+        metrics = {
+            name: tuple(
+                Units(k, total[k - 1], squares[k - 1]) for k, (total, squares) in zip(by, arms, strict=True)
             )
+            for name, arms in sums.items()
+        }
         found = ramp_verdict(metrics, share=share)
         if found.action != "wait":
             return found.action, n

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.basis import as_seen_by
 from promptlift.words.figures import percent
@@ -14,28 +14,15 @@ if TYPE_CHECKING:
 TITLES: Final = ("Version", "Weight", "Units", "Completed", "Points over the current version", "Result")
 
 
-class VersionInWords(NamedTuple):
-    """A version with what was measured, under `TITLES`."""
-
-    name: str
-    weight: str
-    units: str
-    completed: str
-    difference: str
-    result: str
-
-
-def in_words(arm: LiveArm) -> VersionInWords:
-    """Return what was measured of a version; its name is as somebody wrote it."""
+def in_words(arm: LiveArm) -> tuple[str, ...]:
+    """Return what was measured of a version, under `TITLES`; its name is as somebody wrote it."""
     completed = difference = ""
     if (rate := arm.rate) is not None:
         shown, low, high = percent(*(value / 100.0 for value in (rate.rate, rate.low, rate.high)))
         completed = f"{shown} ({low} to {high}){as_seen_by(rate.basis)}"
     if (found := arm.difference) is not None and found.estimate is not None:
         difference = measured((found.estimate, found.low, found.high))
-    return VersionInWords(
-        arm.name, percent(arm.weight)[0], f"{arm.units or 0:,}", completed, difference, result_of(arm)
-    )
+    return arm.name, percent(arm.weight)[0], f"{arm.units or 0:,}", completed, difference, result_of(arm)
 
 
 def result_of(arm: LiveArm) -> str:

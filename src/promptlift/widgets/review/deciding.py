@@ -13,14 +13,13 @@ from promptlift.widgets.review.reading import read_after_change, read_current_ve
 from promptlift.widgets.review.search import can_switch, edits_list, switches
 from promptlift.widgets.review.variants import make_cards
 from promptlift.widgets.tree import badge, diff_block, fold, h
-from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push, whole
+from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.schema.experiments import LiveExperiment
     from promptlift.widgets.review.cards import Card
     from promptlift.widgets.review.reading import CurrentVersion, Review
     from promptlift.widgets.tree import Node, Nodes
@@ -67,8 +66,6 @@ class Deciding(TreeWidget):
             "note": lambda event: self._mark(event, note=event.get("note") or None),
             "switch": lambda event: self._switch(event.get("variant", ""), event.get("edit", "")),
             "test": lambda event: self._confirm_test(event.get("variant", "")),
-            "stop-live": lambda _: self._confirm_stop_live(),
-            "apply-live": lambda event: self._confirm_apply_live(whole(event.get("arm"))),
             "apply-made": lambda event: self._confirm_apply_made(event.get("variant", "")),
         }
 
@@ -94,40 +91,22 @@ class Deciding(TreeWidget):
         note = card.said.get("note") or ""
         self._ask_to_apply(card.name, card.row["content"] or "", caution, note=note, variant_id=card.id)
 
-    def _ask_to_apply(
-        self,
-        name: str,
-        text: str,
-        caution: str,
-        *,
-        note: str = "",
-        first: str = "",
-        act: Callable[[str], None] | None = None,
-        **which: Any,
-    ) -> None:
-        """Ask whether a text becomes the current version, beside the text that it replaces.
-
-        Parameters
-        ----------
-        first
-            What happens besides.
-        act
-            What to do; by default ``which`` is applied.
-        """
+    def _ask_to_apply(self, name: str, text: str, caution: str, *, note: str = "", **which: Any) -> None:
+        """Ask whether a text becomes the current version, beside the text that it replaces."""
         if self._refuse_if_changed():
             return
         current = self._current()
-        words = f"{first}It becomes the current version of the prompt {current.name}. You can undo this."
+        words = f"It becomes the current version of the prompt {current.name}. You can undo this."
         self._confirm(
             f"Apply {name}?",
             h("p.plw-foreign", words),
-            act is None and self._rehearsal(),
+            self._rehearsal(),
             caution and _warning(caution),
             _comparison((f"Current version: {current.name}", current.text), (f"New: {name}", text)),
             label=_NOTE,
             value=note,
             button=f"Apply {name}",
-            act=act or (lambda said: self._apply(name, said, **which)),
+            act=lambda said: self._apply(name, said, **which),
         )
 
     def _apply(self, name: str, note: str, **which: Any) -> None:
@@ -183,42 +162,6 @@ class Deciding(TreeWidget):
     def _stop(self, reason: str) -> None:
         self._review.optimization.stop(reason or None)
         self._report("The optimization was stopped.", measured=True)
-
-    # The experiment on real users.
-
-    def _running(self) -> LiveExperiment:
-        if self._review.live is None:
-            raise InvalidState("The experiment has ended; press Refresh")
-        return self._review.live
-
-    def _confirm_stop_live(self) -> None:
-        self._running()
-        kept = h("p", "From now on all users get the current version. The measurements so far are kept.")
-        self._confirm("Stop this experiment?", kept, act=self._stop_live, button="Stop", label="Reason")
-
-    def _stop_live(self, reason: str) -> None:
-        self._lift.client.experiments.stop(self._running().id, reason=reason or None)
-        self._report("The experiment was stopped.")
-
-    def _confirm_apply_live(self, number: int | None) -> None:
-        experiment = self._running()
-        offered = self._lift.client.prompts.resolve(experiment.prompt_id or "", unit=experiment.id).experiment
-        texts = {} if offered is None else {one.number: one.content for one in offered.arms[1:]}
-        arm = next((one for one in experiment.arms if one.number == number), None)
-        if arm is None or arm.number not in texts:
-            raise InvalidState("The experiment has ended; press Refresh")
-        name = one_line(arm.name, _NAME_CHARS)
-        self._ask_to_apply(
-            name,
-            texts[arm.number],
-            "" if arm.verdict == "better" else f"It is not known to be better. {experiment.sentence}.",
-            first="All users get it from now on, and the experiment ends. ",
-            act=lambda note: self._apply_live(arm.number, name, note),
-        )
-
-    def _apply_live(self, number: int, name: str, note: str) -> None:
-        self._lift.client.experiments.apply(self._running().id, arm=number, note=note or None)
-        self._report(f"{name} is now the current version.")
 
     def _confirm_undo(self, action_id: str) -> None:
         action = next((row for row in self._review.actions if row["action_id"] == action_id), None)

@@ -123,9 +123,9 @@ def read_after_change(lift: Workspace, review: Review, *, measured: bool = False
         changed = replace(review, optimization=lift.optimizations[review.optimization.id])
         _read_version(lift, changed)
     _read_actions(lift, changed)
-    if review.live is not None:
-        experiment = lift.client.experiments.get(review.live.id)
-        changed.live = experiment if experiment.status == "running" else None
+    if review.live is not None:  # an apply ends it
+        changed.live = None
+        _read_live(lift, changed)
     return changed
 
 

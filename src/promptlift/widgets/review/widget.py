@@ -42,8 +42,7 @@ class VariantReview(BlindLabelling):
     screened; after a search the edits, each with symptom, quotes and evidence, and a tree of which candidate was made from
     which; the simulated conversations, next to those of the original; what was done so far. A row chooses another variant.
     Edits can be switched off and on: the resulting text is untested, and a button tests it. Apply, Stop and Undo show what
-    will change and ask for confirmation. A running experiment on real users (``lift.live``) has its versions below the finalist, and
-    can be stopped or applied there. Nothing changes without these clicks: running the cell again, Run All, papermill
+    will change and ask for confirmation. A running experiment on real users (``lift.live``) has its versions below the finalist. Nothing changes without these clicks: running the cell again, Run All, papermill
     and nbconvert only show the review. When the prompt was changed since this review was opened, Apply refuses and shows
     both texts.
 
