@@ -148,9 +148,6 @@ RUNS = {
         lambda t: analysis.sentiment_trend(t.conversations, freq="auto"),
         lambda t: analysis.sentiment_trend(t.conversations, freq="W", by="prompt_id", tz="Asia/Kathmandu"),
     ],
-    "simulated_vs_production": [
-        lambda t: analysis.simulated_vs_production(_variants(t), t.of("a"), applied_at={"v1": "2026-02-01", "v2": "2026-02-09"})
-    ],
     "topics": [
         lambda t: analysis.topics(t.conversations, **t.mentions(mentions="topics")),
     ],

@@ -7,18 +7,15 @@ import pytest
 from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
+from promptlift.errors import FrameError
 from promptlift.frames import calibration_table
 from support.drawn import points, said, whiskers, words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
-from support.synthetic_versions import variants, versions
+from support.synthetic_versions import versions
 
 TABLE = conversations(600, prompts=("a",))
 TEXTS = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
-PREDICTED = {
-    "optimization_id": "o1", "variant_id": "v1", "name": "Concise", "n_pairs": 150,
-    "n11": 84, "n10": 31, "n01": 14, "n00": 21, "look": 3, "max_looks": 6, "interval_level": 0.9,
-}  # fmt: skip
 
 
 def upright(ax):
@@ -60,21 +57,10 @@ def test_a_version_after_the_last_period_is_counted_in_words():
     assert PLOTS["version not shown"] in said(plots.completion_trend(table, versions=later))
 
 
-def test_prediction_and_production_are_drawn_side_by_side():
-    row = analysis.simulated_vs_production(variants([PREDICTED]), TABLE, versions=TEXTS).iloc[0]
-    ax = plots.simulated_vs_production(variants([PREDICTED]), TABLE, versions=TEXTS)
-    for marker, column in (("o", "predicted"), ("s", "difference"), ("D", "predicted_expected")):
-        assert [x for x, _ in points(ax, marker)] == pytest.approx([row[column]])
-    promise, production = whiskers(ax)
-    assert promise == pytest.approx(row[["predicted_low", "predicted_high"]].tolist())
-    assert production == pytest.approx(row[["difference_low", "difference_high"]].tolist())
-    texts = words(ax)
-    assert {"in production (observational)", "+11.3 measured · +9.5 expected · 150 pairs"} <= set(texts)
-    assert any(text.endswith("after · until version 4") for text in texts)
-
-
-def test_what_simulations_were_worth_is_drawn_by_how_each_variant_met_users():
-    known = {"optimizationId": "o1", "predictedExpected": 9.0, "nBefore": 400, "rateBefore": 0.5, "nAfter": 380, "difference": 6.0}  # fmt: skip
+def test_what_simulations_let_expect_is_drawn_beside_what_users_showed():
+    known = {"optimizationId": "o1", "predicted": 11.3, "predictedLow": 4.0, "predictedHigh": 18.0, "predictedLevel": 0.9,
+             "predictedExpected": 9.0, "predictedN": 150, "nBefore": 400, "rateBefore": 0.5, "nAfter": 380,
+             "difference": 6.0, "differenceLow": 1.0, "differenceHigh": 11.0}  # fmt: skip
     pairs = [
         {**known, "variantId": "v2", "name": "Short", "source": "side by side", "appliedAt": "2026-02-01T00:00:00Z"},
         {**known, "variantId": "v1", "name": "Concise", "source": "before and after", "appliedAt": "2026-01-01T00:00:00Z"},
@@ -82,19 +68,19 @@ def test_what_simulations_were_worth_is_drawn_by_how_each_variant_met_users():
     table, _ = calibration_table(pairs)
     table.attrs["promptlift"] = {"table": "calibration", "level": 0.95, "sentence": "Two variants"}
     ax = plots.simulated_vs_production(table, title="auto")
-    assert [x for x, _ in points(ax, "D")] == [9.0, 9.0]
-    rows = ["side by side on real users", "50.0% (n = 400) original, – (n = 380) variant",
-            "in production (observational)", "50.0% (n = 400) before, – (n = 380) after"]  # fmt: skip
+    for marker, value in (("o", 11.3), ("s", 6.0), ("D", 9.0)):
+        assert [x for x, _ in points(ax, marker)] == [value, value]
+    assert sorted(map(tuple, whiskers(ax))) == [(1.0, 11.0)] * 2 + [(4.0, 18.0)] * 2
+    rows = ["+11.3 measured · +9.0 expected · 150 pairs", "side by side on real users",
+            "50.0% (n = 400) original, – (n = 380) variant", "in production (observational)",
+            "50.0% (n = 400) before, – (n = 380) after"]  # fmt: skip
     assert set(rows) <= set(words(ax))
     assert "Two variants" in said(ax)
-
-
-def test_rehearsals_are_marked_and_nothing_applied_is_said():
-    ax = plots.simulated_vs_production(variants([PREDICTED], rehearsal=True), TABLE, versions=TEXTS)
-    assert "REHEARSAL" in words(ax)
-    assert PLOTS["rehearsal"] in said(ax)
-    ax = plots.simulated_vs_production(variants([PREDICTED]), TABLE, versions=TEXTS.iloc[-1:])
-    assert "No variant was applied yet" in words(ax)
+    empty = table.iloc[:0]
+    empty.attrs = table.attrs
+    assert "No simulated variant has met users yet" in words(plots.simulated_vs_production(empty))
+    with pytest.raises(FrameError, match=r"lift\.calibration\(\)"):
+        plots.simulated_vs_production(table.drop(columns="source"))
 
 
 @pytest.mark.slow
@@ -111,9 +97,5 @@ def test_the_tables_of_a_real_rehearsal_are_drawn_and_marked_from_its_start_to_i
     done.apply(variant_id=variants.loc[~variants["is_original"], "variant_id"].iloc[0], rehearsal=True)
     log("tomorrow")
     versions, talks = lift.versions(prompt_id), lift.conversations(prompt_id, insights=True)
-    for table in (lift.variants(prompt_id=prompt_id), lift.optimizations(prompt_id)):
-        (row,) = analysis.simulated_vs_production(table, talks, versions=versions).to_dict("records")
-        assert row["n_before"] + row["n_missing_before"] == 6
-        assert "REHEARSAL" in words(plots.simulated_vs_production(table, talks, versions=versions))
     assert "variant applied, current" in said(plots.completion_trend(talks, versions=versions))
     assert "REHEARSAL" in words(plots.where_it_differs(done.simulations()))

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 from promptlift import plots
 from promptlift.analysis.atlas import Atlas
 from promptlift.frames import (
+    calibration_table,
     production_metrics_table,
     targets_table,
     variants_table,
@@ -72,18 +73,19 @@ def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str
     texts = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
     one = data.assign(prompt_id=data["prompt_id"].iloc[0]) if len(data) else data
     yield "completion_trend of versions", lambda **more: plots.completion_trend(one, versions=texts, **more)
-    applied = variants(
+    applied, _ = calibration_table(
         [
-            {"optimization_id": f"o{place}", "variant_id": f"v{place}", "name": name, "lift_points": 4.0 + place, "n_pairs": 90,
-             "lift_low": -1.0, "lift_high": 9.0, "interval_level": 0.9}
+            {"optimizationId": f"o{place}", "variantId": f"v{place}", "name": name, "predicted": 4.0 + place, "predictedN": 90,
+             "predictedLow": -1.0, "predictedHigh": 9.0, "predictedLevel": 0.9, "predictedExpected": 3.0, "nBefore": len(one),
+             "nAfter": 3, "difference": 2.0, "source": "before and after", "appliedAt": f"2026-01-{place:02}T00:00:00Z"}
             for place, name in enumerate(dict.fromkeys(data["prompt_id"]), 1)
         ]
     )  # fmt: skip
-    times = dict(zip(applied["variant_id"], pd.date_range("2026-01-25", periods=len(applied)), strict=True))
-    yield (
-        "simulated_vs_production",
-        lambda **more: plots.simulated_vs_production(applied, one, applied_at=times, **more),
-    )
+    applied.attrs["promptlift"] = {
+        "table": "calibration",
+        "sentence": "What simulations are worth is not known yet",
+    }
+    yield "simulated_vs_production", lambda **more: plots.simulated_vs_production(applied, **more)
 
 
 def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

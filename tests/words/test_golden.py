@@ -160,13 +160,6 @@ def timeline(*counts):
     return analysis.prompt_timeline(pd.concat(parts), versions=versions(days))
 
 
-def applied(before, after):
-    table = variants([{"optimization_id": "o", "variant_id": "v", "name": "Short", "lift_points": 8.0, "n_pairs": 90,
-                       "lift_low": 3.0, "lift_high": 13.0, "interval_level": 0.9}])  # fmt: skip
-    talks = pd.concat([outcomes("2026-01-05", p=before), outcomes("2026-01-25", p=after)])
-    return analysis.simulated_vs_production(table, talks, applied_at="2026-01-15")
-
-
 def other(kind, ends, verdict="clear"):
     row = {
         "kind": kind, "name": "latency_ms" if kind == "measure" else "Delay", "difference": ends[0],
@@ -268,9 +261,6 @@ def tables():
         "timeline": timeline((20, 40), (35, 40)),
         "timeline, alike": timeline((20, 40), (21, 40)),
         "timeline, few": timeline((20, 40), (3, 4)),
-        "production, rose": applied((20, 60), (45, 60)),
-        "production, alike": applied((20, 40), (21, 40)),
-        "production, few": applied((20, 40), (3, 4)),
         "where it differs": analysis.where_it_differs(simulations(200, lift=0.4)),
         "where it differs, alike": analysis.where_it_differs(simulations(60, lift=0.0)),
         "where it differs, none": analysis.where_it_differs(simulations(0)),

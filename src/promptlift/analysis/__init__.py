@@ -25,7 +25,6 @@ from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import production_metrics, targets
-from promptlift.analysis.simulated_vs_production import simulated_vs_production
 from promptlift.analysis.variants import variant_confidence, variant_lift
 from promptlift.analysis.versions import prompt_timeline
 from promptlift.analysis.where_it_differs import where_it_differs
@@ -52,7 +51,6 @@ __all__ = [
     "segments",
     "sentiment_distribution",
     "sentiment_trend",
-    "simulated_vs_production",
     "targets",
     "topics",
     "variant_confidence",

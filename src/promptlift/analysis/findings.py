@@ -346,28 +346,6 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     return f"{said}; {others:,} more of {len(table):,} segments {differ}" if others else said
 
 
-def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    del facts
-    if table.empty:
-        return "No variant was applied yet"
-    row = table.iloc[-1]
-    ids = table["variant_id"].where(table["name"].isna(), table["name"])
-    name = quoted(names_in_title(list(ids))[-1])
-    value, low, high = ends_of(row, "difference")
-    predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
-    if not known(value):
-        return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
-    if min(row["n_before"], row["n_after"]) < FEWEST:
-        few = f"{row['n_before']:,} before and {row['n_after']:,} after {name} was applied"
-        return f"Too few conversations to see a change: {few}{predicted}"
-    if leaves_out_zero(low, high):
-        shown, least, most = size_figures(value, low, high)
-        way = "rose" if value > 0 else "fell"
-        return f"Completion {way} by {points(shown)} after {name} was applied ({least} to {most}){predicted}"
-    shown, least, most = signed_figures(value, low, high)
-    return f"No clear change after {name} was applied: {points(shown)} ({least} to {most}){predicted}"
-
-
 def _where_it_differs(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     everything = table[table["part"] == "all"]
@@ -428,7 +406,7 @@ _COMPLETION: Final = f"Whether tasks were completed {UNTOLD}"
 _SENTIMENT: Final = "Sentiment as a word list scores it, relative to the usual score of"
 # Titles in the place of findings that a word list cannot carry.
 _UNTOLD: Final = {
-    **dict.fromkeys(("compare", "completion_trend", "prompt_timeline", "segments", "simulated_vs_production"), _COMPLETION),
+    **dict.fromkeys(("compare", "completion_trend", "prompt_timeline", "segments"), _COMPLETION),
     **dict.fromkeys(("sentiment_distribution", "sentiment_trend"), _SENTIMENT),
 }  # fmt: skip
 _SHARES: Final = ("completion_trend", "sentiment_distribution", "sentiment_trend", "issues", "topics")
@@ -444,7 +422,6 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
-    "simulated_vs_production": _simulated_vs_production,
     "topics": _mentions,
     **VIEWS,
 }

@@ -184,13 +184,6 @@ class Span:
         """Return a mask of the instants that lie in the span."""
         return np.asarray((at >= self.low) & (at < self.high))
 
-    def shortened(self, *, low: int | None = None, high: int | None = None) -> Span:
-        """Return the span cut at the given ends, where they lie inside."""
-        return Span(
-            max(self.low, self.low if low is None else low),
-            min(self.high, self.high if high is None else high),
-        )
-
     @property
     def ends(self) -> tuple[pd.Timestamp | None, pd.Timestamp | None]:
         """Both ends as times, None where it is open."""

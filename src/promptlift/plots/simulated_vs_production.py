@@ -1,4 +1,4 @@
-"""Plot of the simulated change of each applied variant next to the change in production."""
+"""Plot of the simulated change of each variant next to the change that users showed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import facts_of
+from promptlift.analysis.reading import facts_of, require
 from promptlift.plots import theme
 from promptlift.plots.estimates import ENDS, draw_differences, draw_expected, fit_points, points_axis, signed
 from promptlift.schema.experiments import SIDE_BY_SIDE
@@ -15,36 +15,28 @@ from promptlift.schema.experiments import SIDE_BY_SIDE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NO_INTERVAL", "simulated_vs_production"]
+__all__ = ["simulated_vs_production"]
 
 _MAX = 12
-NO_INTERVAL = "interval unavailable: the service reports no sample size"
+_COLUMNS = (
+    *("name", "source", "applied_at", "predicted", "predicted_low", "predicted_high", "predicted_level"),
+    *("predicted_expected", "predicted_n", "n_before", "rate_before", "n_after", "rate_after", *ENDS),
+)
 
 
 def simulated_vs_production(
-    variants: Any,
-    conversations: Any = None,
-    *,
-    versions: Any = None,
-    applied_at: Any = None,
-    window: Any = None,
-    level: float = 0.95,
-    title: str | None = None,
-    ax: Axes | None = None,
-    **style: Any,
+    pairs: pd.DataFrame, *, title: str | None = None, ax: Axes | None = None, **style: Any
 ) -> Axes:
-    """Draw the predicted change of completion of each applied variant next to the change in production.
+    """Draw the predicted change of completion of each variant next to the change that users showed.
 
-    Circles are the simulated changes as measured, diamonds the expected ones. Squares compare production after the
-    variant was applied with before, which is observational. Hollow points are of fewer than 5, or have no interval.
+    Circles are the simulated changes as measured, diamonds the expected ones. Squares compare users who got the variant with
+    those who got the original: side by side, or after with before it was applied, which is observational. Hollow points
+    are of fewer than 5, or have no interval.
 
     Parameters
     ----------
-    variants
-        Variants or optimizations, as for ``analysis.simulated_vs_production``; or its result, or ``lift.calibration()``, which
-        then set the other arguments.
-    conversations, versions, applied_at, window, level
-        As for ``analysis.simulated_vs_production``.
+    pairs
+        The table of ``lift.calibration()``.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -55,29 +47,24 @@ def simulated_vs_production(
     Returns
     -------
     Axes
-        x is the change in percentage points; the variant applied last is on top. At most 12 are drawn.
+        x is the change in percentage points; the variant that users got last is on top. At most 12 are drawn.
 
     Raises
     ------
-    FrameError, ValueError
-        Raised by ``analysis.simulated_vs_production``.
+    FrameError
+        When a column is missing.
     """
-    options = {"versions": versions, "applied_at": applied_at, "window": window, "level": level}
-    known = facts_of(variants).get("table") == "calibration"
-    table = (
-        variants if known else theme.result_of(variants, "simulated_vs_production", conversations, **options)
-    )
-    ax = theme.new_axes(ax, 1.5 + 1.0 * max(1.5, min(len(table), _MAX)))
-    return theme.finish(ax, table, _draw(ax, table, **style), title=title)
+    require(pairs, _COLUMNS, of="calibration")
+    ax = theme.new_axes(ax, 1.5 + 1.0 * max(1.5, min(len(pairs), _MAX)))
+    return theme.finish(ax, pairs, _draw(ax, pairs, **style), title=title)
 
 
 def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
-    """Draw the result of ``analysis.simulated_vs_production`` and return the notes under it."""
-    facts = table.attrs["promptlift"]
+    """Draw the variants and return the notes under them."""
     label = "Change of task completion, percentage points"
     if table.empty:
         theme.frame_rows(ax, label)
-        theme.show_empty(ax, "No variant was applied yet", ticks=False)
+        theme.show_empty(ax, "No simulated variant has met users yet", ticks=False)
         return theme.notes_of(table)
     shown = table.sort_values("applied_at", kind="stable").iloc[-_MAX:].reset_index(drop=True)
     rows = np.arange(len(shown), dtype=np.float64) * 2.4
@@ -99,29 +86,24 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> 
         for row in records
     ]
     predicted = [_predicted(row) for row in records]
-    theme.write_rows(ax, rows + 1, list(shown["name"].fillna(shown["variant_id"])), when, predicted)
+    theme.write_rows(ax, rows + 1, list(shown["name"]), when, predicted)
     for row, y in zip(records, rows, strict=True):
         how = "side by side on real users" if _together(row) else "in production (observational)"
         theme.name_row(ax, y, how, _observed(row))
-    return theme.notes_of(table, *_notes(shown, table, facts))
+    return theme.notes_of(table, *_notes(shown, table))
 
 
 def _predicted(row: dict[Any, Any]) -> str:
-    if pd.isna(row["predicted"]):
-        return "no prediction"
-    parts = [f"{signed(row['predicted'], '.1f')} measured"]
-    if pd.notna(row["predicted_expected"]):
-        parts.append(f"{signed(row['predicted_expected'], '.1f')} expected")
+    parts = [] if pd.isna(row["predicted"]) else [f"{signed(row['predicted'], '.1f')} measured"]
+    parts.append(f"{signed(row['predicted_expected'], '.1f')} expected")
     if pd.notna(row["predicted_n"]):
         parts.append(f"{row['predicted_n']:,.0f} pairs")
-    if pd.isna(row["predicted_low"]):
-        parts.append(NO_INTERVAL if pd.isna(row["predicted_n"]) else "interval not reported")
     return " · ".join(parts)
 
 
 def _together(row: dict[Any, Any]) -> bool:
     """Return whether the variant ran side by side with its original."""
-    return bool(row.get("source") == SIDE_BY_SIDE)
+    return bool(row["source"] == SIDE_BY_SIDE)
 
 
 def _observed(row: dict[Any, Any]) -> str:
@@ -130,32 +112,25 @@ def _observed(row: dict[Any, Any]) -> str:
         rate, n = row[f"rate_{side}"], row[f"n_{side}"]
         shown = "–" if pd.isna(rate) else f"{rate:.1%}"
         sides.append(f"{shown} (n = {n:,}) {original if _together(row) else side}")
-    rates = ", ".join(sides)
-    return f"{rates} · until version {cut}" if pd.notna(cut := row.get("cut_by")) else rates
+    return ", ".join(sides)
 
 
-def _notes(shown: pd.DataFrame, table: pd.DataFrame, facts: dict[str, Any]) -> list[str | None]:
+def _notes(shown: pd.DataFrame, table: pd.DataFrame) -> list[str | None]:
     levels = shown["predicted_level"].dropna().unique()
-    omitted = facts.get("n_not_applied", 0)
     together = np.array([_together(row) for row in shown.to_dict("records")])
-    notes: list[str | None] = [
+    sentence = facts_of(table).get("sentence")
+    return [
         f"Simulated: {', '.join(f'{100 * level:.4g}' for level in levels)}% interval."
         if len(levels)
-        else None
+        else None,
+        "Production: 95% interval, which holds however often one looks.",
+        None if together.all() else "Observational: the users and their questions may have changed too.",
+        "Diamond: expected change, shrunk toward 0 in proportion to its uncertainty.",
+        "Hollow: fewer than 5, or no interval."
+        if shown[["predicted_low", "difference_low"]].isna().any(axis=None)
+        else None,
+        f"Only the last {len(shown)} of {len(table)} variants are shown."
+        if len(table) > len(shown)
+        else None,
+        None if sentence is None else f"{sentence}.",
     ]
-    notes.append(f"Production: {100 * facts['level']:.4g}% interval.")
-    if not together.all():
-        notes.append("Observational: the users and their questions may have changed too.")
-    if shown["predicted_expected"].notna().any():
-        notes.append("Diamond: expected change, shrunk toward 0 in proportion to its uncertainty.")
-    if shown["predicted_low"].isna().any():
-        notes.append("Hollow: fewer than 5, or no interval.")
-    if "predicted_basis" in shown and shown["predicted_basis"].eq("lift").any():
-        notes.append("Lifts were converted to percentage points with the rate before.")
-    if not facts.get("cuts_known", True):
-        notes.append("Other versions of the prompt are not known and may overlap with these periods.")
-    if omitted:
-        notes.append(f"Not applied: {omitted:,} variants.")
-    if len(table) > len(shown):
-        notes.append(f"Only the last {len(shown)} of {len(table)} variants are shown.")
-    return [*notes, f"{facts['sentence']}." if "sentence" in facts else None]
