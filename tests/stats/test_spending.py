@@ -17,10 +17,10 @@ def test_without_a_search_it_is_what_the_experiment_may_hold(mode, variants, ite
     assert plan.confirmation == 2 * plan.pairs
 
 
-@pytest.mark.parametrize("mode", ["exploratory", "validation"])
-def test_a_search_has_half_of_it_and_the_confirmation_fits_the_rest(mode):
+@pytest.mark.parametrize(("mode", "part"), [("exploratory", 3), ("validation", 2)])
+def test_a_search_has_a_part_of_it_and_the_confirmation_fits_the_rest(mode, part):
     without, plan = planned_spending(3, mode), planned_spending(3, mode, search=True)
-    assert plan.search == without.most // 2
+    assert plan.search == without.most // part
     assert plan.most <= without.most
     assert plan.most + 30 > without.most
     assert plan.verification == without.verification
@@ -40,10 +40,12 @@ def test_numbers_out_of_range_are_refused():
         planned_spending(3, "fast")
 
 
-@pytest.mark.parametrize(("mode", "most", "iterations"), [("exploratory", 345, 10), ("validation", 690, 20)])
-def test_the_budget_is_what_the_same_settings_cost_without_a_search(mode, most, iterations):
+@pytest.mark.parametrize(
+    ("mode", "most", "search", "iterations"), [("exploratory", 345, 115, 10), ("validation", 690, 345, 20)]
+)
+def test_the_budget_is_what_the_same_settings_cost_without_a_search(mode, most, search, iterations):
     budget = SearchBudget.of(variants=3, mode=mode, personas=5, scenarios=3, iterations=10)
-    assert (budget.conversations, budget.search, budget.iterations) == (most, most // 2, iterations)
+    assert (budget.conversations, budget.search, budget.iterations) == (most, search, iterations)
     for spent in range(0, budget.search + 1, 7):
         for generations in range(1, 10):
             passes = budget.confirm_passes(spent=spent, generations=generations)

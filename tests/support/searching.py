@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from benchmarks.prompt_world.world import World
     from support.optimizing_caller import Caller
 
-# Few conversations: 3 variants, and passes of 4 pairs.
-SMALL = {"maxIterations": 10, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
+# Few conversations: 3 variants, and passes of 6 pairs.
+SMALL = {"maxIterations": 10, "personaCount": 2, "scenariosPerSimulation": 3, "maxTurns": 2}
 
 
 def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Iterable[str] = ()) -> str:

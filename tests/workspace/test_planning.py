@@ -57,10 +57,10 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned, monkeypatch):
     assert (whole.spending.most, whole.spending.verification) == (690, 120)
     # One and a half answers a conversation, 19 characters each.
     assert whole.sentence.endswith(" The prompt has 3 words, 7 tokens a conversation.")
-    halved = lift.plan_optimization("Planned", mode="validation")
-    assert (halved.search, halved.spending.search) == ("on", 345)
-    assert halved.points_findable > whole.points_findable
-    assert "for the search" in halved.sentence
+    searched = lift.plan_optimization("Planned", mode="validation")
+    assert (searched.search, searched.spending.search) == ("on", 345)
+    assert searched.points_findable > whole.points_findable
+    assert "for the search" in searched.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
 
     optimization = lift.client.settings.get().optimization

@@ -119,6 +119,8 @@ def check_budget(variant_count: int, mode: Mode, max_iterations: int) -> None:
 
 
 _ARMS: Final = 2
+# A search may use one in so many conversations. An exploratory run has few: as pairs they name more than they improve.
+_SEARCH_PART: Final[dict[Mode, int]] = {"exploratory": 3, "validation": 2}
 
 
 class PlannedSpending(NamedTuple):
@@ -155,7 +157,7 @@ class SearchBudget:
     """Conversations and iterations of an optimization with a search.
 
     Search and confirmation together have the budget of screening and confirmation without a search, of which
-    the search may use at most half. A generation takes an iteration, like a pass of the confirmation.
+    the search may use at most a third (exploratory) or half (validation). A generation takes an iteration, like a pass of the confirmation.
 
     Attributes
     ----------
@@ -188,7 +190,7 @@ class SearchBudget:
         )
         return cls(
             conversations=without.most,
-            search=without.most // 2,
+            search=without.most // _SEARCH_PART[mode],
             iterations=PASSES_PER_ITERATION[mode] * iterations,
             pass_pairs=personas * scenarios,
         )
@@ -222,7 +224,7 @@ def planned_spending(
     """Return the maximum that an optimization may spend.
 
     A search and its confirmation together have the budget of screening and confirmation without a search, of
-    which the search may use at most half. There is no search if that is too little, or with a single variant.
+    which the search may use at most a third (exploratory) or half (validation). There is no search if that is too little, or with a single variant.
 
     Raises
     ------
@@ -234,7 +236,7 @@ def planned_spending(
     >>> planned_spending(3, "exploratory").most, planned_spending(3, "validation").most
     (345, 690)
     >>> planned_spending(3, "exploratory", search=True)
-    PlannedSpending(search=172, confirmation=150, verification=120, pairs=75, searches=True)
+    PlannedSpending(search=115, confirmation=210, verification=120, pairs=105, searches=True)
     """
     cells = personas * scenarios
     active, screening = variants, 0

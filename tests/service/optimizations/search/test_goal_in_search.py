@@ -16,6 +16,7 @@ TARGET = "Name the day of delivery"
 GOAL = [{"measure": "taskCompletion", "weight": 1}, {"measure": TARGET, "weight": 3}]
 LOGGED = 8
 NEW_MANNER = "Manner 1: name the day."
+WORDY = "And thank them once more for their patience."
 
 
 class LearnsFromWhatWasMissed(AnsweringModel):
@@ -49,7 +50,7 @@ class LearnsFromWhatWasMissed(AnsweringModel):
         self.missed += [one["missed"] for one in records if "missed" in one]
         (edit,) = found["edits"]
         if not missed:
-            edit["text"] = edit["text"].replace("Manner ", "Habit ")
+            edit["text"] = f"{edit['text'].replace('Manner ', 'Habit ')} {WORDY}"
             return found
         edit["evidence"] = [{"conversation": missed[0]["id"], "quote": missed[0]["turns"][0]["content"]}]
         edit["text"] = NEW_MANNER
@@ -73,7 +74,7 @@ def test_only_with_a_goal_targets_that_were_missed_are_learnt_from_and_who_meets
     model = LearnsFromWhatWasMissed()
     caller = begin(model)
     # A second generation, after conversations that were judged by the targets.
-    caller.settings(**SMALL | {"personaCount": 4})
+    caller.settings(**SMALL | {"personaCount": 6, "scenariosPerSimulation": 2})
     without = [one["search"] for one in searched(caller) if one["search"]["pairs"]]
     assert without
     assert model.missed == []

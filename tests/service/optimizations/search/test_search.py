@@ -81,8 +81,8 @@ def test_conversations_stay_within_the_budget_and_no_cell_of_the_search_decides(
     }
     for part, stage in (("search", "screen"), ("confirmation", "confirm"), ("verification", "verify")):
         assert plan[part]["spent"] == len(by_stage[stage]) <= plan[part]["planned"]
-    # What the same settings cost without a search: two passes of screening, and eight of two arms, with 4 cells each.
-    most = 4 * (4 + 3 + 2 * 8)
+    # What the same settings cost without a search: two passes of screening, and eight of two arms, with 6 cells each.
+    most = 6 * (4 + 3 + 2 * 8)
     assert len(by_stage["screen"]) + len(by_stage["confirm"]) <= most
     assert asked["conversations"] == len(held)
     assert plan["generations"] <= plan["generationsMax"]
@@ -133,10 +133,10 @@ def test_headroom_is_said_before_anything_is_spent(searched):
     caller.settings(maxIterations=10, personaCount=5, scenariosPerSimulation=3)
     panel = [one["id"] for one in caller.ask("GET", "/personas")["data"][:2]]
     asked = [
-        ({}, 75, 0.67),
+        ({}, 105, 0.67),
         ({"mode": "validation", "search": "off"}, 240, 0.65),
-        # Two personas with three scenarios each in the place of five: 48 pairs without a search, 30 with it.
-        ({"personaIds": panel}, 30, 0.67),
+        # Two personas with three scenarios each in the place of five: 48 pairs without a search, 42 with it.
+        ({"personaIds": panel}, 42, 0.67),
     ]
     for body, pairs, theta in asked:
         made = caller.start(before["promptId"], **body)
