@@ -35,7 +35,7 @@ ORIGINAL: Final = 0
 
 
 # The finalist may be worth this much less if it is shorter.
-SLACK: Final = 0.01
+SLACK: Final = 0.005
 ASSEMBLED: Final = "It has the edits that earn their words according to all conversations of the search."
 
 
