@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks.tables import markdown
 from promptlift.stats.differences import score_interval
-from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
     LabelledGroup,
@@ -155,28 +154,6 @@ def one_rate(
     return row_of(found)
 
 
-def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: int = 1) -> Row:
-    """Correct one rate by Rogan and Gladen in many draws, which needs some of either outcome."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(draws):
-        sample = group(rate, judge, n, JUDGED, rng)
-        wide, narrow = (rogan_gladen(sample, level=level) for level in (0.95, 0.90))
-        if wide.rate is None:
-            continue
-        found.append(
-            (
-                wide.low <= rate <= wide.high,
-                narrow.low <= rate <= narrow.high,
-                wide.rate - rate,
-                sample.judged_rate - rate,
-                np.nan,
-                np.nan,
-            )
-        )
-    return row_of(found)
-
-
 def two_rates(
     rates: tuple[float, float],
     judges: tuple[Judge, Judge],
@@ -194,24 +171,17 @@ def two_rates(
         if kind == "paired":
             variant, control = paired(rates, judges, n, JUDGED, rng)
         else:
-            draw = by_verdict if kind == "by verdict" else group
             control, variant = (
-                draw(rate, judge, n, JUDGED, rng) for rate, judge in zip(rates, judges, strict=True)
+                group(rate, judge, n, JUDGED, rng) for rate, judge in zip(rates, judges, strict=True)
             )
-        if kind == "pooled":
-            wide, narrow = (pooled_difference(variant, control, level=level)[0] for level in (0.95, 0.90))
-            if wide.difference is None:
-                continue
-            value, ends = wide.difference, ((wide.low, wide.high), (narrow.low, narrow.high))
-        else:
-            estimate = (estimate_of_pairs if kind == "paired" else estimate_of_difference)(variant, control)
-            value, ends = estimate.value, [np.clip(estimate.interval(one), -1.0, 1.0) for one in (0.95, 0.90)]
+        estimate = (estimate_of_pairs if kind == "paired" else estimate_of_difference)(variant, control)
+        ends = [np.clip(estimate.interval(level), -1.0, 1.0) for level in (0.95, 0.90)]
         counts = [(int(one.judged.sum() + one.unlabelled.sum()), JUDGED) for one in (variant, control)]
         raw_low, _ = score_interval(*counts[0], *counts[1])
         found.append(
             (
                 *(low_end <= truth <= high_end for low_end, high_end in ends),
-                value - truth,
+                estimate.value - truth,
                 variant.judged_rate - control.judged_rate - truth,
                 ends[0][0] > 0.0,
                 float(raw_low) > 0.0,
@@ -223,19 +193,17 @@ def two_rates(
 RATES = (0.5, 0.7, 0.8, 0.9, 0.95)
 
 
-def rate_rows(draws: int, correct: Callable[..., Row] = one_rate, **how: object) -> Iterator[tuple[str, Row]]:
+def rate_rows(draws: int) -> Iterator[tuple[str, Row]]:
     for n in SIZES:
         for rate in RATES:
             for judge in JUDGES:
-                yield f"{n} | {rate:g} | {judge}", correct(rate, judge, n, draws=draws, **how)
+                yield f"{n} | {rate:g} | {judge}", one_rate(rate, judge, n, draws=draws)
 
 
 def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
     for n in SIZES:
         for rates in ((0.5, 0.5), (0.5, 0.7), (0.8, 0.9)):
             for judges in TWO_JUDGES:
-                if kind == "pooled" and judges[0] != judges[1]:
-                    continue
                 name = f"{n} | {rates[0]:g} → {rates[1]:g} | {judges[0]} → {judges[1]}"
                 yield name, two_rates(rates, judges, n, draws=draws, kind=kind)
 
@@ -277,15 +245,9 @@ def sections(draws: int) -> dict[str, tuple[str, Iterator[tuple[str, Row]], Sequ
     two = ("labels of each arm", "true rates", "judge of control → variant")
     return {
         "rate": ("One rate, labels drawn with equal chances", rate_rows(draws), one),
-        "rate-by-verdict": (
-            "One rate, labels drawn by verdict (Neyman)",
-            rate_rows(draws, draw=by_verdict),
-            one,
-        ),
-        "rogan-gladen": ("One rate, Rogan-Gladen", rate_rows(draws, correct=one_rate_by_errors), one),
         **{
-            kind.replace(" ", "-"): (f"Difference of two arms: {kind}", difference_rows(draws, kind), two)
-            for kind in ("independent", "by verdict", "paired", "pooled")
+            kind: (f"Difference of two arms: {kind}", difference_rows(draws, kind), two)
+            for kind in ("independent", "paired")
         },
     }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from benchmarks import labels_truth as truth
 from promptlift.stats import labels_needed
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
@@ -22,11 +21,6 @@ from promptlift.stats.labels import (
     corrected_rate,
     quantile_of,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-
-import labels_truth as truth
-
 from support.cases import slow_except
 
 

@@ -256,15 +256,6 @@ class World:
         """Return the points that a text gains on the seed prompt; 0 for none."""
         return 0.0 if text is None else 100.0 * (self.completion(text) - self.completion(self.seed_prompt))
 
-    @cached_property
-    def headroom(self) -> float:
-        """Points that the best prompt would gain."""
-        best = self.seed_prompt if self.defect is None else self.seed_prompt.replace(self.defect[0], "")
-        for mode in sorted(self.modes, key=lambda mode: -mode.live * mode.failure):
-            longer = f"{best}\n{mode.cures[0]}"
-            best = longer if self.completion(longer) > self.completion(best) else best
-        return self.gain(best)
-
     # What happens
 
     def reply(self, text: str, opening: str, toss: object = 0, *, further: Sequence[str] = ()) -> str:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from statistics import NormalDist
 
-from experiment_truth import PERSONA_SD, SCENARIO_SD, shift_for
+from benchmarks.truth.experiment_truth import PERSONA_SD, SCENARIO_SD, shift_for
 
 BASE_RATES = (0.60, 0.75)
 CASE = re.compile(r"Case file (run(\d+) of(\d) base(\d+) plus(\d+)) arm(\d)")

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import known_truth
-
-from support.stub_endpoint import Asked, Say, StubEndpoint, completion
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from benchmarks.truth import known_truth
+from support.stub_endpoint import Asked, Say, completion
 
 _REPLY = re.compile(r"Reply ([0-9a-f]{8}): .{0,40}outcome (yes|no)")
 _VARIANTS = re.compile(r"Write (\d+) variants")
@@ -163,25 +158,3 @@ ANSWERS = {
     "scenarios": answer_scenarios,
     "persona": answer_persona,
 }
-
-
-@contextmanager
-def running_stub() -> Iterator[tuple[TruthModel, StubEndpoint]]:
-    """Serve the model; it ends with the block."""
-    model = TruthModel()
-    endpoint = StubEndpoint(model)
-    try:
-        yield model, endpoint
-    finally:
-        endpoint.close()
-
-
-def environment(endpoint: StubEndpoint, *, at_a_time: int) -> dict[str, str]:
-    """What a service needs to know to use the model."""
-    settings = endpoint.settings
-    return {
-        "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
-        "PROMPTLIFT_LLM_MODEL": settings.model,
-        "PROMPTLIFT_LLM_API_KEY": settings.api_key or "",
-        "PROMPTLIFT_LLM_CONCURRENCY": str(at_a_time),
-    }

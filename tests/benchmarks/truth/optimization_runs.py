@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import httpx
-import known_truth
-
+from benchmarks.truth import known_truth
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
+from support.optimizing_caller import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-PAGE = 100
+    from support.optimizing_caller import Caller
+
+# As many as the service runs at once.
 AT_ONCE = 10
 POLL_SECONDS = 0.3
-# Of one optimization; far above what one takes.
-DEADLINE_SECONDS = 900.0
-ENDED = ("completed", "failed", "stopped")
 
 
 @dataclass(frozen=True)
@@ -48,97 +48,36 @@ class Wanted:
 
 
 class OptimizationRuns:
-    """Runs optimizations on a service, up to ten at once.
+    """Runs optimizations in an account, up to ten at once."""
 
-    Parameters
-    ----------
-    base_url, key
-        Of the service.
-    model
-        Name that the prompts are bound to.
-    """
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._starting = threading.Lock()
 
-    def __init__(self, base_url: str, key: str, *, model: str) -> None:
-        # Loopback, so never over the proxy that the environment may name.
-        self._http = httpx.Client(
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=60.0,
-            trust_env=False,
-        )
-        self._model = model
-        self._confidence_mode: str | None = None
+    def results(self, wanted: Iterable[Wanted]) -> Iterator[dict]:
+        """Run them all; gives the record of each."""
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            yield from threads.map(self.run, wanted)
 
-    def close(self) -> None:
-        self._http.close()
-
-    def ask(self, method: str, path: str, **options) -> dict:
-        """One request; anything but success is an error."""
-        answer = self._http.request(method, path, **options)
-        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:500]}"
-        return answer.json()
-
-    def start(self, wanted: Wanted) -> str:
-        """Ask for an optimization with a prompt of its own; gives its id."""
-        if self._confidence_mode != wanted.confidence_mode:
+    def run(self, wanted: Wanted) -> dict:
+        """Run one with a prompt of its own; gives its record."""
+        caller = self._caller
+        with self._starting:  # the settings are the account's
             # One turn: the assistant answers once, so a conversation is one call and its judgement another.
-            simulation = {"maxTurns": 1, "confidenceMode": wanted.confidence_mode}
-            change = {"deploymentMode": "manual", "simulation": simulation}
-            self.ask("PATCH", "/settings", json={"optimization": change})
-            self._confidence_mode = wanted.confidence_mode
-        prompt = {
-            "name": f"Truth {wanted.run}",
-            "content": known_truth.prompt_text(wanted.case),
-            "llmModel": self._model,
-        }
-        prompt_id = self.ask("POST", "/prompts", json=prompt)["id"]
-        body = {
-            "promptId": prompt_id,
-            "mode": wanted.mode,
-            "variantCount": wanted.variants,
-            "seed": wanted.run,
-        }
-        return self.ask("POST", "/optimizations", json=body)["id"]
-
-    def results(self, wanted: Iterable[Wanted], *, at_once: int = AT_ONCE) -> Iterator[dict]:
-        """Run them all; gives the record of each as it ends."""
-        waiting = iter(wanted)
-        running: dict[str, tuple[Wanted, float]] = {}
-        while True:
-            while len(running) < at_once and (one := next(waiting, None)) is not None:
-                running[self.start(one)] = (one, time.monotonic())
-            if not running:
-                return
-            open_ids = self._open()
-            for optimization_id in [one for one in running if one not in open_ids]:
-                one, started = running.pop(optimization_id)
-                yield self.read(optimization_id, one) | {"seconds": round(time.monotonic() - started, 2)}
-            late = [one for one, started in running.values() if time.monotonic() - started > DEADLINE_SECONDS]
-            assert not late, f"not ended in time: {late}"
+            caller.settings(deploymentMode="manual", maxTurns=1, confidenceMode=wanted.confidence_mode)
+            content = known_truth.prompt_text(wanted.case)
+            prompt_id = caller.prompt(name=f"Truth {wanted.run}", content=content, objective=None)
+            found = caller.start(prompt_id, mode=wanted.mode, variantCount=wanted.variants, seed=wanted.run)
+        while found["status"] not in ENDED:
             time.sleep(POLL_SECONDS)
-
-    def _open(self) -> set[str]:
-        return {
-            one["id"]
-            for status in ("queued", "running")
-            for one in self.ask("GET", "/optimizations", params={"status": status, "limit": PAGE})["data"]
-        }
-
-    def simulations(self, optimization_id: str) -> list[dict]:
-        """All simulated conversations of an optimization."""
-        found: list[dict] = []
-        while True:
-            params = {"limit": PAGE, "offset": len(found)}
-            page = self.ask("GET", f"/optimizations/{optimization_id}/simulations", params=params)
-            found += page["data"]
-            if len(found) >= page["pagination"]["total"] or not page["data"]:
-                return found
+            found = caller.get(found["id"])
+        return self.read(found["id"], wanted)
 
     def read(self, optimization_id: str, wanted: Wanted) -> dict:
         """What the API says of an ended optimization, beside the truth, as one record."""
-        whole = self.ask("GET", f"/optimizations/{optimization_id}")
-        variants = self.ask("GET", f"/optimizations/{optimization_id}/variants")["data"]
-        simulations = self.simulations(optimization_id)
+        whole = self._caller.get(optimization_id)
+        variants = self._caller.variants(optimization_id)
+        simulations = self._caller.simulations(optimization_id)
         results = whole["results"] or {}
         numbers = {one["id"]: one["number"] for one in variants}
         record = {

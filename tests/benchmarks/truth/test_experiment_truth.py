@@ -5,11 +5,12 @@ Run `experiment_truth.py` beside this file for the full table.
 
 from __future__ import annotations
 
-import experiment_truth as truth
 import numpy as np
 import pytest
-from experiment_truth import FALSE_WINNERS, SURE, at_least, at_most
 from scipy.stats import ttest_1samp
+
+from benchmarks.truth import experiment_truth as truth
+from benchmarks.truth.experiment_truth import FALSE_WINNERS, SURE, at_least, at_most
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-import truth_bounds
-import truth_table
-import usual_ways
-from model_stub import TruthModel, environment, running_stub
-from optimization_runs import OptimizationRuns, Wanted, problems_of
 
-from support.service_process import ServiceProcess
+from benchmarks.truth.experiment_truth import FALSE_WINNERS, at_most
+from benchmarks.truth.model_stub import TruthModel
+from benchmarks.truth.optimization_runs import OptimizationRuns, Wanted, problems_of
+from benchmarks.truth.service_truth import CALLS_AT_A_TIME, Finished
+from support.optimizing_caller import calling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,26 +51,21 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    folder = tmp_path_factory.mktemp("truth")
-    with running_stub() as (model, endpoint):
-        service = ServiceProcess(folder / "service", env=environment(endpoint, at_a_time=16)).start()
-        runs = OptimizationRuns(service.base_url, service.key, model=endpoint.settings.model)
-        try:
-            records = list(runs.results([*ALIKE, *STRONG]))
-            (again,) = runs.results([STRONG[0]])
-            newest = runs.ask("GET", "/optimizations", params={"limit": 1})["data"][0]["id"]
-            yield Seen(
-                records=records,
-                again=again,
-                wanted=STRONG[0],
-                whole=runs.ask("GET", f"/optimizations/{newest}"),
-                variants=runs.ask("GET", f"/optimizations/{newest}/variants")["data"],
-                simulations=runs.simulations(newest),
-                model=model,
-            )
-        finally:
-            runs.close()
-            service.stop()
+    model, folder = TruthModel(), tmp_path_factory.mktemp("truth")
+    with calling(model, folder, PROMPTLIFT_LLM_CONCURRENCY=CALLS_AT_A_TIME) as caller:
+        runs = OptimizationRuns(caller)
+        records = list(runs.results([*ALIKE, *STRONG]))
+        (again,) = runs.results([STRONG[0]])
+        newest = caller.ask("GET", "/optimizations", limit=1)["data"][0]["id"]
+        yield Seen(
+            records=records,
+            again=again,
+            wanted=STRONG[0],
+            whole=caller.get(newest),
+            variants=caller.variants(newest),
+            simulations=caller.simulations(newest),
+            model=model,
+        )
 
 
 @pytest.mark.slow
@@ -90,21 +84,21 @@ def test_nobody_but_the_assistant_knows_the_arm(seen):
 
 
 def test_identical_prompts_have_no_more_winners_than_confidence_allows(seen):
-    finished = [truth_table.Finished(record) for record in seen.of(ALIKE)]
-    false = sum(one.is_false for one in finished)
-    assert truth_bounds.at_most(false, len(finished), truth_bounds.FALSE_WINNERS["moderate"])
-    named = [usual_ways.highest_mean(one.deciding_passes) for one in finished]
-    assert sum(arm is not None for arm in named) > false
+    named = [Finished(record).named for record in seen.of(ALIKE)]
+    false = sum(one["service"] is not None for one in named)
+    assert at_most(false, len(named), FALSE_WINNERS["moderate"])
+    assert sum(one["highest mean"] is not None for one in named) > false
 
 
 def test_a_strong_difference_is_found_whatever_its_position(seen):
-    finished = [truth_table.Finished(record) for record in seen.of(STRONG)]
+    finished = [Finished(record) for record in seen.of(STRONG)]
     assert len({one.wanted.case.better_arm for one in finished}) > 1
-    assert sum(one.is_better(one.winner) for one in finished) >= 3
-    assert not any(one.is_false for one in finished)
+    winners = [one.record["winner"] for one in finished]
+    assert sum(one.is_better(arm) for one, arm in zip(finished, winners, strict=True)) >= 3
+    assert not any(one.is_false(arm) for one, arm in zip(finished, winners, strict=True))
     for one in finished:
         assert one.record["conversations"] < one.record["conversations_max"]
-        assert 0.90 <= one.results["confidence"] < 1.0
+        assert 0.90 <= one.record["results"]["confidence"] < 1.0
 
 
 def test_the_same_seed_gives_the_same_answer(seen):
@@ -112,7 +106,6 @@ def test_the_same_seed_gives_the_same_answer(seen):
     # The record of earlier results may change what is expected, never what was measured.
     for record in (first, seen.again):
         record["results"].pop("liftPointsExpected", None)
-        record.pop("seconds", None)
     assert first == seen.again
 
 
@@ -143,23 +136,3 @@ def test_what_is_not_true_is_noticed(seen, spoil):
     assert problems_of(seen.wanted, whole, seen.variants, simulations) == []
     spoil(whole, simulations)
     assert problems_of(seen.wanted, whole, seen.variants, simulations) != []
-
-
-# The table and its bounds
-
-
-def broken(records):
-    return {bound.name for bound in truth_bounds.bounds(truth_table.rows_of(records)) if not bound.holds}
-
-
-def test_bounds_hold_and_are_broken_by_what_breaks_them(seen):
-    rows = seen.records
-    assert broken(rows) == set()
-    false = copy.deepcopy(rows)
-    for record in false:
-        if not record["effect"]:
-            record["winner"] = record["finalist"]
-    assert any("false winners" in name for name in broken(false))
-    wrong = copy.deepcopy(rows)
-    wrong[0]["problems"] = ["an outcome that is not true"]
-    assert any("every outcome" in name for name in broken(wrong))
