@@ -8,7 +8,6 @@ import logging
 import re
 import resource
 import sqlite3
-import threading
 from urllib.parse import urlsplit
 
 import psycopg
@@ -127,17 +126,3 @@ def test_lines_of_different_kinds_are_all_written(log):
         except (ValueError, KeyError):
             logger.exception("a request failed")
     assert [stream.getvalue().count(sign) for sign in ("one", "two", "ValueError", "KeyError")] == [1] * 4
-
-
-def test_what_was_counted_is_written_at_the_end():
-    stream = io.StringIO()
-    handler = ThrottledHandler(stream, seconds=60)
-    logger = logger_with(handler)
-    threads = [threading.Thread(target=logger.error, args=("the same",)) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    handler.close()
-    assert stream.getvalue().count("\n") == 2
-    assert "the same (19 more since the last such line)" in stream.getvalue()

@@ -19,7 +19,6 @@ from promptlift.workspace import Labels, Optimizations, Workspace
 from promptlift.workspace.prompt_names import id_of
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
-from support.request_log import requests_of
 
 MODEL = "gpt-4o-mini"
 LABEL = {"session_id": "s-1", "name": "done", "value": 1, "source": "API", "data_type": "BOOLEAN"}
@@ -270,29 +269,6 @@ def test_an_id_on_our_service_costs_no_request_more(start_service):
         assert sent == [*["GET /conversations"] * 2, "GET /prompts", "GET /conversations"]
 
 
-def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_more(service, prompt_id):
-    with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
-        benchmark = fresh.client.benchmarks.create(arms=[{"prompt_id": prompt_id}], scenario_set={"count": 1})
-        bench = fresh.benchmarks[benchmark.id].wait()
-        optimization_id = fresh.optimize(prompt_id, variants=1).id
-        tables = {
-            "optimizations": lambda: fresh.optimizations(prompt_id),
-            "variants": lambda: fresh.variants(optimization_id),
-            "messages": lambda: fresh.messages(prompt_id),
-            "benchmark_arms": bench.arms,
-        }
-        made = {}
-        for named, shown in ((False, prompt_id), (True, NAME[0])):
-            for table, read in tables.items():
-                with requests_of(fresh) as requests:
-                    found = read()
-                assert set(found["prompt"]) == {shown}, table
-                assert made.setdefault(table, requests) == requests
-                assert "GET /prompts" not in requests
-            if not named:
-                fresh.prompts()
-
-
 def test_a_name_that_looks_like_an_id_triggers_one_optimization():
     with OptimizationService() as service, opened(service) as lift:
         rows = [{"id": "p1", "name": "support-2", "content": "c", "status": "active"}]
@@ -305,20 +281,3 @@ def test_a_name_that_looks_like_an_id_triggers_one_optimization():
         with pytest.raises(NotFound, match="Did you mean 'support-2'"):
             lift.optimize("support-22", wait=False)
         assert len(service.optimizations) == 1
-
-
-def test_names_are_believed_for_half_a_minute(monkeypatch):
-    from promptlift.workspace import prompt_names
-
-    rows = [{"id": "p1", "name": "Support", "status": "active"}]
-    with ForeignService() as service, opened(service) as lift:
-        whole = service.answer
-        service.answer = lambda method, path, params, body: (
-            service.page(rows, params, ()) if path == "/prompts" else whole(method, path, params, body)
-        )
-        assert [id_of(lift, "Support") for _ in range(3)] == ["p1"] * 3
-        assert len(service.seen) == 1
-        rows.append({"id": "p2", "name": "Support", "status": "active"})
-        monkeypatch.setattr(prompt_names, "_FRESH", 0.0)
-        with pytest.raises(ConfigError, match="2 prompts have the name"):
-            id_of(lift, "Support")

@@ -12,47 +12,13 @@ from promptlift.service.background import worker as worker_module
 from promptlift.service.background.kind import Kind, SingletonJob
 from promptlift.service.background.runs import Runs
 from promptlift.service.background.worker import Worker
-from promptlift.service.store import leases, optimizations
+from promptlift.service.store import optimizations
 from promptlift.service.store import runs as rows
 from promptlift.service.store.leases import announce
 from promptlift.service.store.tables.runs import OptimizationRow
 from support.databases import migrated
 from support.deployed import World
 from support.service_process import wait_until
-
-
-class OneRun:
-    """A run that does what a test says, and whose model calls can be cancelled."""
-
-    def __init__(self, kind, row_id) -> None:
-        self.kind, self.row_id = kind, row_id
-        self.cancelled = threading.Event()
-
-    def cancel(self) -> None:
-        self.cancelled.set()
-
-    def to_its_end(self) -> None:
-        self.kind.worked.append(self.row_id)
-        self.kind.carry(self)
-
-
-class Recorder(Runs):
-    """Does what a test says, and keeps what it was asked to do."""
-
-    name = "test"
-
-    def __init__(self, carry, *, at_a_time=5) -> None:
-        super().__init__(optimizations.LEASES, None, worker="")
-        self.threads = at_a_time
-        self.carry = carry
-        self.worked: list[str] = []
-        self.failed: list[tuple[str, str]] = []
-
-    def open(self, row_id):
-        return OneRun(self, row_id)
-
-    def fail(self, row_id, reason):
-        self.failed.append((row_id, reason))
 
 
 @pytest.fixture
@@ -66,8 +32,8 @@ def runs(world):
     """Start a worker on some kinds."""
     started = []
 
-    def begin(*kinds, lease_seconds=15.0):
-        made = Worker(world.database, lease_seconds=lease_seconds)
+    def begin(*kinds):
+        made = Worker(world.database, lease_seconds=15.0)
         started.append(made)
         made.start(kinds)
         return made
@@ -89,70 +55,6 @@ def lease(world, row_id):
 def end(world, row_id):
     with world.database.write() as connection:
         rows.change(connection, optimizations.get(connection, row_id), status="stopped")
-
-
-def test_work_is_taken_up_once_and_no_more_of_it_than_allowed(world, runs):
-    ids = [running(world) for _ in range(3)]
-    go_on = threading.Event()
-    kind = Recorder(lambda _: go_on.wait(20), at_a_time=2)
-    worker = runs(kind)
-    wait_until(lambda: len(kind.worked) == 2, what="two were taken up")
-    assert kind.worked == ids[:2]
-    assert lease(world, ids[0]).worker == worker.id
-    assert lease(world, ids[2]).worker is None
-    for row_id in ids:
-        end(world, row_id)  # as a run that ends leaves its row
-    go_on.set()
-    assert kind.failed == []
-
-
-def test_an_error_ends_the_row_with_its_reason(world, runs):
-    def work(run):
-        end(world, run.row_id)
-        raise PromptliftError("The model is gone.") if run.row_id == gone else KeyError("x")
-
-    gone, defect = running(world), running(world)
-    kind = Recorder(work)
-    runs(kind)
-    wait_until(lambda: len(kind.failed) == 2, what="they failed")
-    assert dict(kind.failed) == {
-        gone: "The model is gone.",
-        defect: "A defect of the service: KeyError: 'x'",
-    }
-
-
-@pytest.mark.slow
-def test_a_database_that_is_away_ends_nothing(world, runs, monkeypatch):
-    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.5)
-
-    def work(_calls):
-        raise OperationalError("update", {}, Exception("disk is full"))
-
-    row_id = running(world)
-    kind = Recorder(work)
-    runs(kind)
-    wait_until(lambda: len(kind.worked) >= 2, what="it was tried again")
-    assert lease(world, row_id).status == "running"
-    assert kind.failed == []
-
-
-def test_the_end_of_the_process_cancels_and_leaves_the_row_for_the_next_one(world, runs):
-    def work(calls):
-        calls.cancelled.wait(20)
-        raise RuntimeError("cannot schedule new futures after shutdown")
-
-    row_id = running(world)
-    kind = Recorder(work)
-    made = runs(kind)
-    wait_until(lambda: kind.worked, what="it was taken up")
-    made.stop()
-    assert kind.failed == []
-    row = lease(world, row_id)
-    assert (row.status, row.worker) == ("running", None)
-    second = Recorder(lambda _: end(world, row_id))
-    runs(second)
-    wait_until(lambda: second.worked == [row_id], what="the next one took it up")
-    assert second.failed == []
 
 
 class Batches(Kind):
@@ -190,6 +92,43 @@ def test_neither_a_defect_nor_the_database_ends_the_worker(world, runs, monkeypa
     runs(kind)
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on in the end")
     assert kind.worked == [[row_id]] * 3
+
+
+class Troubled(Runs):
+    """Runs that the database keeps from being opened, and then something else."""
+
+    name = "troubled"
+
+    def __init__(self, world, error) -> None:
+        super().__init__(optimizations.LEASES, world.database, worker="")
+        self.world = world
+        self.errors = [OperationalError("update", {}, Exception("disk is full")), error]
+        self.reasons = []
+
+    def open(self, _row_id):
+        raise self.errors.pop(0)
+
+    def fail(self, row_id, reason):
+        end(self.world, row_id)
+        self.reasons.append(reason)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (PromptliftError("The model is gone."), "The model is gone."),
+        (KeyError("x"), "A defect of the service: KeyError: 'x'"),
+    ],
+)
+def test_an_error_ends_a_run_with_its_reason_and_a_database_that_is_away_ends_none(
+    world, runs, monkeypatch, error, reason
+):
+    monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.1)
+    row_id = running(world)
+    kind = Troubled(world, error)
+    runs(kind)
+    wait_until(lambda: lease(world, row_id).status == "stopped", what="it was tried again, and ended")
+    assert (kind.errors, kind.reasons) == ([], [reason])
 
 
 class Forgetful(Batches):
@@ -260,25 +199,6 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
         announce(connection, OptimizationRow)
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
     assert kind.worked == [[row_id]] * 2
-
-
-@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_not(world, runs):
-    go_on, living = threading.Event(), running(world)
-    first = Recorder(lambda _: go_on.wait(60), at_a_time=1)
-    worker = runs(first, lease_seconds=1.0)
-    wait_until(lambda: first.worked, what="it was taken up")
-    dead = running(world)
-    with world.database.write() as connection:
-        rows.change(connection, optimizations.get(connection, dead), worker="dead")
-        leases.renew(connection, "dead", seconds=0.5)
-    kind = Recorder(lambda _: end(world, dead))
-    runs(kind, lease_seconds=1.0)
-    wait_until(lambda: kind.worked, what="the row was taken over")
-    assert (kind.worked, first.worked) == ([dead], [living])
-    assert lease(world, living).worker == worker.id
-    end(world, living)
-    go_on.set()
 
 
 def test_a_singleton_job_goes_on_after_a_failure_and_is_done_by_one_worker(world, runs):

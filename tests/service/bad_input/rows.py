@@ -172,6 +172,10 @@ def too_large(request: str, body: Any, field: str, message: str) -> Bad:
 
 
 LABELS = "line 1: no role label; use one of the pairs User/Assistant, Human/AI, Customer/Agent"
+TWO_PAIRS = (
+    "line 4: the label Agent is not of the pair User/Assistant, which the previous lines have; "
+    "use one pair, or send structured content"
+)
 VALUE = "must be a string, a number, a boolean, null or a list of strings"
 CONVERSATIONS = [
     Bad(
@@ -186,6 +190,7 @@ CONVERSATIONS = [
     absent("POST /conversations", {**LOG, "promptId": "' OR 1=1 --"}, "Prompt"),
     absent("POST /conversations", {"agentId": "none", "content": "User: hi"}, "Agent"),
     unreadable({**LOG, "content": "Log of today\nUser: hi"}, LABELS),
+    unreadable({**LOG, "content": "User: hi\nAssistant: a\n\nAgent: hello"}, TWO_PAIRS),
     unreadable(said(HI, {"role": "user"}), "messages[1].content: Required field"),
     unreadable(said({**HI, "x": nested(63)}), f"content {DEEP}"),
     Bad("PATCH /conversations/none", {"content": "no labels"}, {"content": LABELS}, "content cannot be read"),

@@ -52,19 +52,6 @@ def test_a_conversation_goes_on_until_the_persona_ends_it():
     assert [request.purpose for request in model.asked] == ["agent", "persona", "agent", "persona"]
 
 
-def test_the_limit_of_turns_holds_exactly():
-    for max_turns in (1, 2, 5):
-        model, found = talk_with(in_turn("Hm."), in_turn("And?"), max_turns=max_turns)
-        assert (found.turns, found.ended_by) == (max_turns, "turns")
-        assert len(model.of("agent")) == max_turns
-        assert len(model.of("persona")) == (0 if max_turns == 1 else max_turns)
-        assert said(found)[-1] == ("assistant", "Hm.")
-    # After the last answer the persona may still end the conversation.
-    _, found = talk_with(in_turn("Done."), in_turn("And?", "Thanks. [END]"), max_turns=2)
-    assert (found.turns, found.ended_by) == (2, "persona")
-    assert [text for _, text in said(found)][1:] == ["Done.", "And?", "Done.", "Thanks."]
-
-
 def test_the_assistant_sees_its_text_and_the_conversation_only():
     model, _ = talk_with(in_turn("Tomorrow."), in_turn("Really?", "[END]"), content="Arm text {x} %s")
     request = model.of("agent")[1]

@@ -15,22 +15,6 @@ from support.service_process import wait_until
 from support.wire import Wire
 
 
-def test_a_secret_follows_from_the_key_and_the_id_and_from_nothing_less():
-    secrets = Secrets("k" * 40)
-    assert secrets.secret("whk_1") == Secrets("k" * 40).secret("whk_1")
-    others = {
-        secrets.secret("whk_1"),
-        secrets.secret("whk_2"),
-        Secrets("x" * 40).secret("whk_1"),
-        "k" * 40,
-    }
-    assert len(others) == 4
-    assert secrets.secret("whk_1").startswith("whsec_")
-    assert len(secrets.secret("whk_1")) == 6 + 43
-    assert secrets.key_id == Secrets("k" * 40).key_id != Secrets("x" * 40).key_id
-    assert secrets.key_id not in secrets.secret("whk_1")
-
-
 def test_the_key_is_kept_beside_the_database_for_its_owner_only(tmp_path):
     settings = ServiceSettings(data=tmp_path / "data")
     made = load_secrets(settings)
