@@ -6,15 +6,17 @@ and networks do.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from support.http_server import HttpServer
+
+if TYPE_CHECKING:
+    from support.http_server import Handler
 
 KEY = "sk-foreign-0123456789abcdef"
 
@@ -25,43 +27,6 @@ def hang_up(handler):
     Closing ``handler.connection`` would not: its files keep the socket open, and the client waits for its time limit.
     """
     handler.close_connection = True
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-    disable_nagle_algorithm = True
-
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        self.server.service.handle(self, None)
-
-    def do_POST(self):
-        length = int(self.headers.get("content-length") or 0)
-        self.server.service.handle(self, self.rfile.read(length))
-
-    do_PATCH = do_POST  # noqa: N815 - the standard library's name
-    do_DELETE = do_POST  # noqa: N815 - the same
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def process_request(self, request, client_address):
-        self.__dict__.setdefault("accepted", []).append(request)
-        super().process_request(request, client_address)
-
-    def hang_up(self):
-        """Close all connections, so that their threads end."""
-        for request in self.__dict__.get("accepted", ()):
-            with contextlib.suppress(OSError):
-                request.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request, client_address):
-        pass  # clients that hang up are part of the tests
 
 
 @dataclass
@@ -101,18 +66,12 @@ class ForeignService:
     _next: int = 0
 
     def __enter__(self):
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.service = self
-        threading.Thread(
-            target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
-        self.base_url = f"http://127.0.0.1:{self.server.server_address[1]}/api/v1"
+        self.server = HttpServer(self.handle)
+        self.base_url = f"http://127.0.0.1:{self.server.port}/api/v1"
         return self
 
     def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.hang_up()
-        self.server.server_close()
+        self.server.close()
 
     # what it holds
 
@@ -147,7 +106,7 @@ class ForeignService:
 
     # how it answers
 
-    def handle(self, handler: Handler, body: bytes | None) -> None:
+    def handle(self, handler: Handler) -> None:
         parts = urlsplit(handler.path)
         path = parts.path.removeprefix("/api/v1")
         params = {name: values[-1] for name, values in parse_qs(parts.query).items()}
@@ -175,7 +134,7 @@ class ForeignService:
                 self.send(handler, 429, {"error": {"code": "TOO_MANY", "message": "slow down"}}, headers)
                 return
             with self.lock:
-                status, answer = self.answer(method, path, params, body)
+                status, answer = self.answer(method, path, params, handler.body)
             headers = self._rate_headers() if self.rate_headers else {}
             if self.tags and method == "GET" and status == 200:
                 headers["ETag"] = f'"{hash(json.dumps(answer))}"'
@@ -291,12 +250,7 @@ class ForeignService:
 
     def send(self, handler, status, answer, headers=None):
         raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        handler.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(raw)))
-        handler.end_headers()
-        handler.wfile.write(raw)
+        handler.answer(status, raw, {"Content-Type": "application/json", **(headers or {})})
 
 
 _FILTERS = ("promptId", "agentId", "status", "hasInsights")

@@ -7,13 +7,15 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from promptlift.service.llm.settings import LlmSettings
+from support.http_server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from support.http_server import Handler
 
 KEY = "sk-test-0123456789abcdef"
 HANG_SECONDS = 30.0
@@ -71,51 +73,26 @@ class StubEndpoint:
         self._answers = answers if callable(answers) else list(answers)
         self.asked: list[Asked] = []
         self._lock = threading.Lock()
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            # Head and body leave in two pieces, and the second must not wait until the first is acknowledged.
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                stub._serve(self)
-
-            def do_GET(self) -> None:
-                stub._serve(self)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *_: Any) -> None:  # a client that leaves early is part of the tests
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
+        self._server = HttpServer(self._serve)
 
     @property
     def settings(self) -> LlmSettings:
         return LlmSettings(
-            base_url=f"http://127.0.0.1:{self._server.server_port}/v1",
+            base_url=f"http://127.0.0.1:{self._server.port}/v1",
             model="stub",
             api_key=KEY,
             agent_model=None,
         )
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
-    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
-        raw = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+    def _serve(self, handler: Handler) -> None:
         asked = Asked(
             handler.command,
             handler.path,
             {name.lower(): value for name, value in handler.headers.items()},
-            json.loads(raw) if raw else None,
+            json.loads(handler.body) if handler.body else None,
         )
         with self._lock:
             self.asked.append(asked)
@@ -128,14 +105,7 @@ class StubEndpoint:
                 handler.close_connection = True
                 return
             body = json.dumps(say.document).encode() if say.raw is None else say.raw
-            handler.send_response(say.status)
-            for name, value in say.headers.items():
-                handler.send_header(name, value)
-            handler.send_header("Content-Length", str(len(body) + (10 if say.cut else 0)))
-            handler.end_headers()
-            handler.wfile.write(body)
-            if say.cut:
-                handler.close_connection = True
+            handler.answer(say.status, body, say.headers, more=10 if say.cut else 0)
         except OSError:  # the client left
             handler.close_connection = True
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import ssl
 import subprocess
@@ -12,12 +11,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from support.http_server import HttpServer
 from support.service_process import wait_until
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from support.http_server import Handler
 
 
 @dataclass(frozen=True)
@@ -68,65 +70,6 @@ class Received:
         return json.loads(self.body)
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _Server
-
-    def setup(self) -> None:
-        if self.server.receiver.tls is not None:
-            self.request.settimeout(20)
-            self.request = self.server.receiver.tls.wrap_socket(self.request, server_side=True)
-        super().setup()
-
-    def finish(self) -> None:
-        super().finish()
-        self.request.close()
-
-    def do_GET(self) -> None:
-        self.do_POST()
-
-    def do_POST(self) -> None:
-        receiver = self.server.receiver
-        size = int(self.headers.get("content-length", 0))
-        body = self.rfile.read(size)
-        if len(body) < size:  # the sender was killed
-            self.close_connection = True
-            return
-        request = Received(
-            time.monotonic(),
-            self.path,
-            {name.lower(): value for name, value in self.headers.items()},
-            body,
-        )
-        receiver.received.append(request)
-        answer = receiver.answer(request, self.connection)
-        if answer is None:
-            self.close_connection = True
-            return
-        status, headers = answer if isinstance(answer, tuple) else (answer, {})
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        if status != 204:
-            self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, receiver: Receiver) -> None:
-        self.receiver = receiver
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    def handle_error(self, *_: Any) -> None:
-        """Ignore clients that went away, or do not trust the certificate."""
-
-
 class Receiver:
     """What arrives, in order; ``answer`` may be replaced by a test.
 
@@ -143,16 +86,24 @@ class Receiver:
             lambda _request, _connection: 204
         )
         self.ending = threading.Event()
-        self._server = _Server(self)
-        self.tls: ssl.SSLContext | None = None
+        self._server = HttpServer(self._serve)
         if certificate is not None:
             self.use(certificate)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
+
+    def _serve(self, handler: Handler) -> None:
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        request = Received(time.monotonic(), handler.path, headers, handler.body)
+        self.received.append(request)
+        answer = self.answer(request, handler.connection)
+        if answer is None:
+            handler.close_connection = True
+            return
+        status, headers = answer if isinstance(answer, tuple) else (answer, {})
+        handler.answer(status, headers=headers)
 
     @property
     def port(self) -> int:
-        return int(self._server.server_address[1])
+        return self._server.port
 
     @property
     def url(self) -> str:
@@ -166,7 +117,7 @@ class Receiver:
         """Show another certificate from now on."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate.file)
-        self.tls = context
+        self._server.tls = context
 
     def wait_for(self, count: int, *, seconds: float = 30.0) -> list[Received]:
         """Wait until so many requests came."""
@@ -187,8 +138,7 @@ class Receiver:
 
     def close(self) -> None:
         self.ending.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
 
 @contextmanager

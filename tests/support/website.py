@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+
+from support.http_server import HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from support.http_server import Handler
 
 COMPANY_PAGE = """\
 <!doctype html>
@@ -50,43 +53,11 @@ class Website:
         self.pages = pages
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.ending = threading.Event()
-        website = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                website.asked.append((self.path, {name.lower(): v for name, v in self.headers.items()}))
-                page = website.pages.get(self.path, (404, {}, ""))
-                if callable(page):
-                    self.close_connection = True
-                    page(self)
-                    return
-                status, headers, body = page if isinstance(page, tuple) else (200, {}, page)
-                content = body.encode() if isinstance(body, str) else body
-                self.send_response(status)
-                for name, value in {"Content-Type": "text/html", **headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_: Any) -> None:
-                """Ignore readers that went away."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
-        self._thread.start()
+        self._server = HttpServer(self._serve)
 
     @property
     def port(self) -> int:
-        return self._server.server_port
+        return self._server.port
 
     @property
     def url(self) -> str:
@@ -96,15 +67,27 @@ class Website:
     def paths(self) -> list[str]:
         return [path for path, _ in self.asked]
 
-    def hang(self, _handler: BaseHTTPRequestHandler) -> None:
+    def _serve(self, handler: Handler) -> None:
+        self.asked.append((handler.path, {name.lower(): value for name, value in handler.headers.items()}))
+        page = self.pages.get(handler.path, (404, {}, ""))
+        if callable(page):
+            handler.close_connection = True
+            page(handler)
+            return
+        status, headers, body = page if isinstance(page, tuple) else (200, {}, page)
+        content = body.encode() if isinstance(body, str) else body
+        handler.answer(status, content, {"Content-Type": "text/html", **headers})
+
+    def hang(self, _handler: Handler) -> None:
         self.ending.wait(60)
 
-    def drip(self, handler: BaseHTTPRequestHandler) -> None:
+    def drip(self, handler: Handler) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n")
         while not self.ending.wait(0.1):
             handler.wfile.write(b" ")
+            handler.wfile.flush()
 
-    def endless(self, handler: BaseHTTPRequestHandler) -> None:
+    def endless(self, handler: Handler) -> None:
         handler.wfile.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Our mission is to go on.</p>"
         )
@@ -113,9 +96,7 @@ class Website:
 
     def close(self) -> None:
         self.ending.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
 
 @contextmanager

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+# Run as a program, it finds the tests' shared modules one floor up.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from support.http_server import HttpServer
 
 SYSTEM = 'You are "kind".\n\tAlways answer in {language}.  '
 QUESTION = "Where is my parcel?"
@@ -116,24 +119,12 @@ def with_phoenix(folder: Path) -> None:
     """Spans as Phoenix's client reads them: from a server that answers what a real Phoenix 20.26 answered."""
     page = Path(__file__).with_name("phoenix_spans.json").read_bytes()
 
-    class Answering(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(page)))
-            self.end_headers()
-            self.wfile.write(page)
+    server = HttpServer(lambda request: request.answer(200, page, {"Content-Type": "application/json"}))
+    from phoenix.client import Client
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        from phoenix.client import Client
-
-        client = Client(base_url=f"http://127.0.0.1:{server.server_port}")
-        spans = client.spans.get_spans(project_identifier="shop")
-        server.shutdown()
+    client = Client(base_url=f"http://127.0.0.1:{server.port}")
+    spans = client.spans.get_spans(project_identifier="shop")
+    server.close()
     (folder / "written.json").write_text(json.dumps(spans, default=str), encoding="utf-8")
 
 
