@@ -369,6 +369,9 @@ def test_get_conversation(wire, client, judged):
     sent = [message["timestamp"] for message in json.loads(timed["content"])["messages"]]
     assert [timed["startedAt"][:23], timed["endedAt"][:23]] == [moment[:23] for moment in sent]
     assert untimed["startedAt"] == untimed["endedAt"] == untimed["createdAt"]
+    late = {"messages": [{"role": "user", "content": "Hi", "timestamp": "2099-01-01T00:00:00Z"}]}
+    ahead = wire.get(f"/conversations/{wire.log(prompt_id, json.dumps(late))}")
+    assert ahead["startedAt"] == ahead["endedAt"] == ahead["createdAt"]
     for one in ids:
         body = wire.get(f"/conversations/{one}/insights")
         assert differences(body, INSIGHTS) == []

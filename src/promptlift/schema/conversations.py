@@ -70,7 +70,7 @@ class Conversation(DisplayedModel):
     created_at: Annotated[UtcTime | None, Column()] = None
     """When the conversation was logged."""
     started_at: Annotated[UtcTime | None, Column()] = None
-    """First message time, or else the time of the log request. Our service provides it, others may not."""
+    """Time of the first message, unless unknown or ahead of the log request: then the time of the log request. Our service provides it, others may not."""
     ended_at: UtcTime | None = None
 
 

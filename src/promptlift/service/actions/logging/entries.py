@@ -56,11 +56,13 @@ class Shape:
         ----------
         began
             When the conversation began, where its messages have no times.
+        now
+            What is logged has happened: later times are of a clock that is ahead.
         """
-        started_at = began if self.started_at is None else self.started_at
+        started_at = min(now, began if self.started_at is None else self.started_at)
         return {
             "started_at": started_at,
-            "ended_at": started_at if self.ended_at is None else self.ended_at,
+            "ended_at": started_at if self.ended_at is None else min(now, self.ended_at),
             "message_count": self.messages,
             "user_turns": self.user_turns,
             "response_seconds": self.response_seconds,
