@@ -8,6 +8,7 @@ import pytest
 
 from agreement.covered import both, covers, same
 from promptlift.schema.naming import SCHEMES
+from promptlift.schema.topics import Topic
 from support.service_process import wait_until
 from support.topical import topical
 
@@ -31,6 +32,7 @@ def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, cl
     wait_until(lambda: wire.ask("GET", path).status == 200, what="topics are found")
     wait_until(lambda: not wire.get(path)["placing"], what="conversations are placed")
     found = wire.get(path)
+    assert {len(one) for one in found["topics"]} == {len(Topic.model_fields)}
     first = client.prompts.topics(prompt_id)
     assert same(first, found)
     ids = [*truth][:40]
@@ -70,6 +72,13 @@ def test_topics_are_found_placed_and_changed_and_every_change_is_undone(wire, cl
     becomes({one: None if name == "Refunds" else name for one, name in renamed.items()})
     change(refunds, excluded=False, pinned=True)
     becomes(renamed)
+    # A restored name is no other topic's.
+    third = next(one for one in found["topics"] if one["id"] not in (refunds["id"], other["id"]))
+    change(other, name=refunds["words"])
+    change(third, name=f"{refunds['words']} (2)")
+    assert f"{refunds['words']} (3)" in [one["name"] for one in change(refunds, name=None).body["topics"]]
+    for one in (other, third):
+        change(one, name=None)
     # Under its other name it is the same.
     agents = replace(wire, scheme=SCHEMES["agent"])
     assert same(client.prompts.topics(prompt_id), agents.get(f"/agents/{prompt_id}/topics"))

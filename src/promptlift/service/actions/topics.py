@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema import endpoints
+from promptlift.schema import endpoints, limits
 from promptlift.schema.topics import Topic
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Splitting a topic takes seconds of processor time.
 _SPLITTING: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="splitting")
+# Names are compared whole: cut ones may look different from a name that is the same.
+_UNCUT: Final = 2 * limits.NAME_CHARS
 
 
 @answers(endpoints.PROMPTS_TOPICS)
@@ -63,7 +65,7 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
             name = one_line(topic.words if body.name is None else body.name)
             if body.name is not None and name in others:
                 raise invalid({"name": "another topic has this name; merge them to count them together"})
-            topic.name = distinct_lines([*others, name], len(name))[-1]
+            topic.name = distinct_lines([*others, name], _UNCUT)[-1]
             topic.named_by = "words" if body.name is None else "person"
         topics.change(rows, row, found, waiting=waiting_with(row.waiting, moved))
         return _shown(row)
@@ -78,7 +80,9 @@ def _kept(call: Call[TopicUpdate] | Call, rows: Rows, *, lock: bool = False) -> 
 
 
 def _shown(row: AtlasRow) -> PromptTopics:
-    return row.found.model_copy(update={"prompt_id": row.prompt_id, "placing": row.waiting is not None})
+    every = [Topic(**dict(one)) for one in row.found.topics]  # answers leave out fields that were never set
+    shown = {"topics": every, "prompt_id": row.prompt_id, "placing": row.waiting is not None}
+    return row.found.model_copy(update=shown)
 
 
 def _merge(found: PromptTopics, topic: Topic, into: int | None) -> None:
@@ -118,7 +122,7 @@ def _split(
         names = [one.name for one in found.topics]
         for part in new:
             words = without_excluded(part.name, exclusions)
-            name = distinct_lines([*names, words], max(60, len(words)))[-1]
+            name = distinct_lines([*names, words], _UNCUT)[-1]
             names.append(name)
             found.topics.append(
                 Topic(id=part.number, name=name, words=words, stability=part.stability, part_of=topic.id, found_at=clock.moment())
