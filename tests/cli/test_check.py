@@ -151,7 +151,10 @@ def test_a_word_list_passes_and_fails_nothing(versions):
     with local(versions, progress=False) as lift:
         lift.update_prompt("Bot", outcome="")
         code, line = check(versions, "Bot", "--fail-below", 0.9)
+        against = check(versions, V1, "--against", "Bot")
         lift.update_prompt("Bot", outcome="score.solved")
+    assert against == (CANNOT_TELL, f"CANNOT TELL {V1}: {against[1].partition(': ')[2]}")
+    assert "cannot be told" in against[1]
     assert code == CANNOT_TELL
     assert line.startswith(
         "CANNOT TELL Bot: whether tasks were completed cannot be told without outcomes, labels or a model."

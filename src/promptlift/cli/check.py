@@ -151,6 +151,8 @@ def _high_enough(table: pd.DataFrame, fail_below: float, fewest: int) -> Finding
 def _not_worse(comparison: Comparison, fewest: int) -> Finding:
     said = comparison.sentence
     table = comparison.table
+    if not may_tell(table.attrs["promptlift"]["basis"]):
+        return Finding(CANNOT_TELL, said)
     n = 0 if table.empty else int(min(table["n"].iloc[0], table["n_control"].iloc[0]))
     if n < fewest:
         return Finding(TOO_FEW, f"{said.rstrip('.')}; a verdict needs {fewest:,} conversations of each.")
