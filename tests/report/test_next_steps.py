@@ -10,7 +10,7 @@ import pytest
 from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
-from promptlift.schema.basis import WAYS
+from promptlift.schema.basis import UNTOLD, WAYS
 from support.report_numbers import document_of
 from support.report_page import NOW, clock, conversations
 
@@ -70,6 +70,7 @@ def test_a_model_that_nothing_proves_gets_a_note_and_labels_are_the_next_step():
 def test_a_word_list_gets_a_warning_and_the_next_step_is_a_better_basis():
     made = made_of(two_models("words"))
     assert [notice.kind for notice in made.notices] == ["warning"]
+    assert made.answer == (f"Whether tasks were completed {UNTOLD}.",)
     assert "segments" not in sections(made)
     assert sections(made)["next"].points == WAYS
 

@@ -163,17 +163,16 @@ def _answers(
     """Return what opens the report: how prompts differ or one of them does, and the period against the one before."""
     if not any(row is not None and row["n"] for _, row in rows):
         return []
-    found = []
+    found, facts = [], trend.attrs["promptlift"]
     row = rows[0][1]
     if material.compared:
         found.append(between_prompts(material, redacted=redacted))
     elif row is not None:
-        found.append(Answer(corrected_sentences(row)))
+        found.append(Answer(corrected_sentences(row, facts["basis"])))
     if window.previous is not None:
         words = window.previous.words
         found.append(against_the_period_before(material, words, redacted=redacted))
     elif not material.compared:
-        facts = trend.attrs["promptlift"]
         trends = facts.get("trends") or ()
         found.append(Answer(tuple(trend_sentence(one, basis=facts["basis"]) for one in trends)))
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.analysis.sentences import completion_sentence, ends_of
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP, PROMPT
+from promptlift.schema.basis import UNTOLD, may_tell
 
 if TYPE_CHECKING:
     from promptlift.report.gather import Material
@@ -53,18 +54,21 @@ def corrected(rows: list[tuple[str, dict[str, Any] | None]], material: Material)
     return Section("corrected", shown.title, paragraphs=(_METHOD,), tables=(shown,))
 
 
-def corrected_sentences(row: dict[str, Any]) -> tuple[str, ...]:
+def corrected_sentences(row: dict[str, Any], basis: str | None) -> tuple[str, ...]:
     """Return the answer about one prompt: corrected by labels first, and what the judge says.
 
     Parameters
     ----------
     row
         Its row of ``analysis.prompt_overview``.
+    basis
+        What the verdicts rest on: the rate of a word list is no answer.
     """
     judged = completion_sentence(ends_of(row, "rate"), int(row["n"]))
+    answer = judged if may_tell(basis) else f"Whether tasks were completed {UNTOLD}."
     if "not_corrected" not in row:
-        return (judged,)
+        return (answer,)
     if row["not_corrected"]:
-        return judged, f"Not corrected by labels. {row['not_corrected']}"
+        return answer, f"Not corrected by labels. {row['not_corrected']}"
     said = completion_sentence(ends_of(row, "rate_corrected"), int(row["n"]))
     return f"Corrected by {row['n_labels']:,} labels: {said}", f"Uncorrected, as the judge says: {judged}"
