@@ -56,7 +56,7 @@ def test_a_ranking_says_which_prompts_are_outside_of_its_days(new_account):
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
         with pytest.warns(
             NothingMatchesWarning,
-            match="1 of 2 prompts with judged conversations have any in the last 30 days",
+            match="Left out: 1 of 2 prompts, without a judged conversation in the last 30 days",
         ) as warned:
             fleet = lift.fleet()
         assert f"({datetime.now(UTC) - timedelta(days=30):%Y-%m-%d} to" in str(warned[0].message)

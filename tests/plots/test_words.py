@@ -104,7 +104,7 @@ def test_a_word_list_is_drawn_by_its_scores_around_the_usual_one_and_its_labels_
 def test_segments_have_verdict_rule_and_what_may_be_missed():
     text = said(plots.segments(segmented(np.random.default_rng(0), planted="metadata.returning")))
     for part in (
-        "metadata.returning: yes · lower",
+        "returning yes · lower",
         "1 of 37 segments clearly differs: p of the score test below 0.05, adjusted for 37 comparisons",
         "not a cause", "Drops of less than 13 points may be missed.", "Only the 12 surest are shown.",
     ):  # fmt: skip

@@ -245,7 +245,10 @@ def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None) -> ND
 
 
 def _range(low: float, high: float) -> str:
-    return f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"
+    ends = dict.fromkeys(
+        f"{end:,.0f}" if end.is_integer() or abs(end) >= 1_000 else f"{end:,.4g}" for end in (low, high)
+    )
+    return " to ".join(ends)
 
 
 def _merged(name: str, given: list[Segment], rows: Rows, known: NDArray[np.bool_] | None = None) -> Split:

@@ -45,6 +45,9 @@ _NAMES: Final = {
     "topics": "topic",
     "n_turns": "turns",
     "latency_ms": "latency",
+    "duration_s": "duration in seconds",
+    "tool_calls": "tool calls",
+    "tool_errors": "tool errors",
 }
 # Columns that count a group.
 _SIZES: Final = ("n", "n_control", "n_rest", "total_before", "total_after")

@@ -203,6 +203,6 @@ def _counts(rows: pd.DataFrame, *, compared: bool, short: bool) -> str:
     if not isinstance(worst, str):
         return counts
     severe = int(rows.loc[rows["severity"] == worst, "n_worst"].sum())
-    return (
-        f"{counts} · {worst} in {'all' if severe == n else f'{severe:,}' + ('' if short else f' of {n:,}')}"
+    return f"{counts} · " + (
+        f"all {worst}" if severe == n else f"{worst} in {severe:,}{'' if short else f' of {n:,}'}"
     )

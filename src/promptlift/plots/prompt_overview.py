@@ -244,4 +244,6 @@ def _interval(low: float, high: float, level: float, n: int, *, rate: bool = Fal
 def _period(row: pd.Series[Any]) -> str:
     first, last = row["first_at"], row["last_at"]
     counts = f"{row['ended']:,} ended, {row['with_insights']:,} with insights"
-    return counts if pd.isna(first) else f"{counts}\n{first:%d %b %Y} to {last:%d %b %Y} (UTC)"
+    return (
+        counts if pd.isna(first) else f"{counts}\n{first.day} {first:%b %Y} to {last.day} {last:%b %Y} (UTC)"
+    )

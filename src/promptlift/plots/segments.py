@@ -8,7 +8,7 @@ import numpy as np
 
 from promptlift.analysis.mentions import check_top
 from promptlift.analysis.reading import agreement_of
-from promptlift.analysis.sentences import outcome_name, score_rule
+from promptlift.analysis.sentences import outcome_name, score_rule, segment_in_words
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.estimates import (
@@ -112,7 +112,7 @@ def _draw_rows(ax: Axes, shown: pd.DataFrame, label: str, **style: Any) -> None:
     draw_differences(ax, rows, shown, "n", value="difference_points", **style)
     fit_points(ax, shown[ends_of(shown, "difference_points")])
     records = shown.to_dict("records")
-    names = theme.distinct_names([f"{row['column']}: {row['segment']}" for row in records], _NAME_WIDTH)
+    names = theme.distinct_names([segment_in_words(row) for row in records], _NAME_WIDTH)
     for name, row, y in zip(names, records, rows, strict=True):
         said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)

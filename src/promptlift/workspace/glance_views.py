@@ -196,7 +196,7 @@ def _said(glance: Glance) -> Iterator[str]:
         yield f"{waiting:,} of {glance.conversations:,} conversations have no insights, or not yet."
     if any(one.rate is not None for one in glance.prompts):
         bases = dict.fromkeys(one.basis for one in glance.prompts if one.rate is not None)
-        yield f"Judged by {' and '.join(_JUDGES.get(one or '', _UNSAID) for one in bases)}."
+        yield f"Judged by {', and by '.join(_JUDGES.get(one or '', _UNSAID) for one in bases)}."
     if glance.optimizing:
         names = dict.fromkeys(one_line(label, _NAME_WIDTH) for _, label in glance.optimizing)
         yield f"Being optimized: {', '.join(names)}."

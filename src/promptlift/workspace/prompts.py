@@ -300,7 +300,7 @@ class Prompts(Session):
         if period.get("outside"):
             dates = f" ({period['from'][:10]} to {period['to'][:10]})" if period.get("from") else ""
             warnings.warn(
-                f"{period['prompts']:,} of {period['prompts'] + period['outside']:,} prompts with judged conversations have any "
+                f"Left out: {period['outside']:,} of {period['prompts'] + period['outside']:,} prompts, without a judged conversation "
                 f'in the last {days} days{dates}. days="all" reads everything.',
                 NothingMatchesWarning,
                 stacklevel=2,
