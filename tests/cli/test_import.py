@@ -6,7 +6,10 @@ import json
 import re
 
 import promptlift
+from promptlift.client.log.records import FailedRecord
+from promptlift.client.log.result import LogResult
 from promptlift.transcripts import collector
+from promptlift.workspace.importing.files import FileImport
 from promptlift.workspace.prompt_names import id_of
 from support.command_line import failed_in_one_line, promptlift_command
 from support.source_tree import ROOT
@@ -135,6 +138,24 @@ def test_a_dry_run_needs_no_service_and_names_what_is_left_out(tmp_path, monkeyp
     assert f"{rich}: openai, 1 conversation\n  {left_out}\n" in said
     assert f"{CONVERSATIONS} conversations" in said
     assert said.endswith("Nothing was logged: this was a dry run.\n")
+    rich.write_text("", encoding="utf-8")
+    said = run("import", rich, "--prompt", "A", "--dry-run")[1].splitlines()[1:]
+    assert said == [
+        "The files contain no conversations that could be logged.",
+        "Nothing was logged: this was a dry run.",
+    ]
+
+
+def test_records_in_a_row_that_fail_alike_are_one_line():
+    failed = [FailedRecord(at, f"a.jsonl:{at + 1}", why) for at, why in enumerate(["full"] * 3 + ["odd"])]
+    shown = FileImport(
+        "a.jsonl", logged=LogResult(failed=[*failed, FailedRecord(7, "a.jsonl:8", "odd")])
+    ).lines()
+    assert shown[-3:] == [
+        "  not logged: a.jsonl:1 to a.jsonl:3: full",
+        "  not logged: a.jsonl:4: odd",
+        "  not logged: a.jsonl:8: odd",
+    ]
 
 
 def test_a_wrong_key_is_one_clear_line(service):

@@ -53,6 +53,7 @@ BAD_RECORDS = {
     json.dumps({"messages": one("x" * 100_000)["messages"] * 6}): (
         "the conversation has 600188 bytes of content; the limit is 524288"
     ),
+    '{"a": "b': "not valid JSON: Unterminated string, column 7",
 }
 
 

@@ -98,6 +98,14 @@ def test_bad_rows_are_reported_and_a_conversation_that_would_lose_a_message_is_l
     assert reading.problems[-1].message.endswith("; conversation a is left out")
 
 
+def test_columns_of_the_same_name_are_reported(written, said):
+    reading = transcripts.read(written("a.csv", "id,role,text,text,,\n1,user,No,Hi,,\n1,assistant,No,Yo,,\n"))
+    assert [(one.line, one.message) for one in reading.problems] == [
+        (1, "the header repeats text; the last column of a name is read")
+    ]
+    assert said(reading.conversations[0]) == [("user", "Hi"), ("assistant", "Yo")]
+
+
 @pytest.mark.parametrize("unit", ["us", "ns", "s"])
 def test_parquet_keeps_real_types(tmp_path, said, unit):
     moment = datetime(2026, 1, 5, 10, 0, 0, tzinfo=UTC)

@@ -98,7 +98,9 @@ def _decode(line: Line) -> Record:
     try:
         return Record(number, _DECODER.decode(line.text.rstrip("\r\n")))
     except json.JSONDecodeError as error:
-        return Record(number, fault=f"not valid JSON: {error.msg}, column {error.colno}")
+        return Record(
+            number, fault=f"not valid JSON: {error.msg.removesuffix(' starting at')}, column {error.colno}"
+        )
     except (RecursionError, ValueError) as error:
         return Record(number, fault=reason(error))
 
@@ -264,7 +266,11 @@ class _Window:
                 may_be_cut = error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
                 if self._ended or not may_be_cut:
                     at = self.line + self.text.count("\n", self.at, error.pos)
-                    return Record(at, fault=f"not valid JSON: {error.msg}; {_LOST}", last=True)
+                    return Record(
+                        at,
+                        fault=f"not valid JSON: {error.msg.removesuffix(' starting at')}; {_LOST}",
+                        last=True,
+                    )
             except (RecursionError, ValueError) as error:
                 # Valid JSON that cannot be decoded: nested too deeply, or a number with thousands of digits.
                 self._skip()

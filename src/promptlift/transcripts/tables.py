@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
@@ -55,6 +55,7 @@ def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> 
         row, fault = found
         if not columns and fault is None:
             columns = [name.strip() for name in row]
+            yield from _repeated(columns, feed.taken[0].number)
             continue
         if fault is None and row and len(row) != len(columns):
             fault = f"the row has {len(row)} cells, the header has {len(columns)}"
@@ -72,6 +73,15 @@ def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> 
             yield Record(feed.taken[0].number, dict(zip(columns, row, strict=True)))
     if lost is not None:
         yield lost.record()
+
+
+def _repeated(columns: list[str], line: int) -> Iterator[Record]:
+    """Yield what is wrong with a header if several columns have the same name."""
+    repeated = [name for name, count in Counter(columns).items() if name and count > 1]
+    if repeated:
+        yield Record(
+            line, fault=f"the header repeats {', '.join(repeated)}; the last column of a name is read"
+        )
 
 
 @dataclass(slots=True)

@@ -158,7 +158,7 @@ class Session:
             return
         from tqdm.auto import tqdm  # noqa: PLC0415 - looks for widgets when it is loaded
 
-        with tqdm(total=total, unit=f" {unit}", delay=SILENT_SECONDS, leave=False) as bar:
+        with tqdm(total=total, desc=unit, unit="", delay=SILENT_SECONDS, leave=False) as bar:
 
             def move(done: int, total: int | None) -> None:
                 if bar.total != total:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -75,7 +76,12 @@ class FileImport:
             lines.append(f"  Conversations without a time, dated by their import: {reading.undated:,}.")
         lines += [f"  {note}" for note in reading.notes]
         if logged is not None:
-            lines += [f"  not logged: {failure}" for failure in logged.failed]
+            for (why, _), run in groupby(
+                enumerate(logged.failed), lambda at: (at[1].message, at[1].index - at[0])
+            ):
+                sources = [failure.source for _, failure in run]
+                where = " to ".join(dict.fromkeys((sources[0], sources[-1])))
+                lines.append(f"  not logged: {where}: {why}")
             if logged.not_sent or logged.stopped:
                 lines.append(f"  not sent: {logged.not_sent}; stopped early: {logged.stopped}")
         return lines + [f"{'  ' if reading.format else ''}{problem}" for problem in reading.problems]
@@ -236,10 +242,10 @@ def import_files(
         for line in one.lines():
             add(line)
     about_texts = ["The files contain no conversations that could be logged."]
+    if result.conversations or not paths:
+        about_texts = destination.describe() if dry_run else destination.set_prompt_texts()
     if dry_run:
-        about_texts = [*destination.describe(), "Nothing was logged: this was a dry run."]
-    elif result.conversations or not paths:
-        about_texts = destination.set_prompt_texts()
+        about_texts.append("Nothing was logged: this was a dry run.")
     for line in about_texts:
         add(line)
     result.prompts = destination.prompts
