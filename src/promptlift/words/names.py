@@ -32,10 +32,12 @@ def one_line(text: Any, width: int | None = None) -> str:
 
 
 def fit_to_width(line: str, width: int) -> str:
-    """Cut a line to ``width`` columns with an ellipsis at the end; wide characters take two columns."""
-    if line.isascii() and len(line) <= width:
+    """Cut a line to ``width`` columns with an ellipsis at the end, not in a short word; wide characters take two columns."""
+    if (line.isascii() and len(line) <= width) or columns_of(line) <= width:
         return line
-    return line if columns_of(line) <= width else start_of(line, width - 1).rstrip() + "…"
+    kept = start_of(line, width - 1)
+    whole, _, cut = (kept + line[len(kept)]).rpartition(" ")
+    return (whole if len(cut) <= len(whole) // 2 else kept).rstrip(" ·") + "…"
 
 
 def columns_of(text: str) -> int:
