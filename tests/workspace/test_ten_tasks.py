@@ -37,7 +37,7 @@ def names(tmp_path_factory):
         costly = [{"content": f"User: Thanks {n}\nAssistant: Fine.", "cost": n / 100} for n in range(1, 4)]
         lift.log(costly, prompt_id=V1)
         wait_for_insights(lift, prompts.values(), progress=False)
-        df = lift.conversations(insights=True)
+        df = eval(re.search(r"`df` is `(.+?)`", PAGE)[1], {"lift": lift})
         modules = {"analysis": analysis, "plots": plots, "report": report, "widgets": widgets}
         yield {"lift": lift, "df": df, **modules}
 
@@ -140,6 +140,7 @@ def fifty_to_label(browser, names):
     front = BrowserFrontEnd(browser)
     assert front.found == "50 conversations"
     assert front.root.all("select", name="facet task_completed") == []
+    assert front.root.all(".plw-turn")
     for place in range(50):
         front.label(place, "task_completed", "yes")
     names["browser"] = browser
@@ -250,7 +251,12 @@ def agents(tmp_path_factory):
             lift.update_prompt(prompt, outcome="score.reward >= 1")
         wait_for_insights(lift, list(AGENTS), progress=False)
         modules = {"analysis": analysis, "plots": plots, "report": report, "widgets": widgets}
-        yield {"lift": lift, "df": lift.conversations(insights=True), "records": records, **modules}
+        yield {
+            "lift": lift,
+            "df": lift.conversations(insights=True, content=True),
+            "records": records,
+            **modules,
+        }
 
 
 def solved(names, prompt):
