@@ -71,6 +71,8 @@ def test_a_word_list_gets_a_warning_and_the_next_step_is_a_better_basis():
     made = made_of(two_models("words"))
     assert [notice.kind for notice in made.notices] == ["warning"]
     assert made.answer == (f"Whether tasks were completed {UNTOLD}.",)
+    assert made.headlines[0].numbers[0].label == "Completed their task, as a word list sees it"
+    assert made_of(two_models("model")).headlines[0].numbers[0].label == "Completed their task"
     assert "segments" not in sections(made)
     assert sections(made)["next"].points == WAYS
 

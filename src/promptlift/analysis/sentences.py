@@ -45,7 +45,7 @@ _NAMES: Final = {
     "topics": "topic",
     "n_turns": "turns",
     "latency_ms": "latency",
-    "duration_s": "duration in seconds",
+    "duration_s": "duration (s)",
     "tool_calls": "tool calls",
     "tool_errors": "tool errors",
 }

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
+from promptlift.analysis.reading import basis_of
 from promptlift.analysis.sentences import trend_sentence
 from promptlift.analysis.sentiments import is_by_score
 from promptlift.report.document import Document, HeadlineGroup, Section
@@ -26,6 +27,7 @@ from promptlift.report.sections.issues import issues
 from promptlift.report.sections.live import live
 from promptlift.report.sections.next_steps import next_steps, where_it_fails
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
+from promptlift.schema.basis import may_tell
 from promptlift.schema.inert import one_line
 from promptlift.words.figures import counted
 
@@ -132,7 +134,12 @@ def compose(
             *rehearsal_notice(material),
         ),
         headlines=tuple(
-            HeadlineGroup(name if material.compared else "", headlines(row, by_score=by_score))
+            HeadlineGroup(
+                name if material.compared else "",
+                headlines(
+                    row, by_score=by_score, by_words=not may_tell(basis_of(table[table[GROUP] == name]))
+                ),
+            )
             for name, row in rows
         ),
         sections=tuple(part for part in parts if part is not None),

@@ -55,7 +55,7 @@ def shorten(text: str, limit: int) -> tuple[str, int]:
         return text, 0
     kept = text[: limit - 1]
     space = kept.rfind(" ", int(limit * 0.85))
-    kept = (kept[:space] if space > 0 else kept).rstrip()
+    kept = (kept[:space] if space > 0 else kept).rstrip().rstrip(".")
     return f"{kept}…", len(text) - len(kept)
 
 

@@ -25,7 +25,7 @@ _NEGATIVE: Final = "Negative in tone"
 _NONE_YET: Final = "no conversations with insights yet"
 
 
-def headlines(row: dict[str, Any] | None, *, by_score: bool) -> tuple[Headline, ...]:
+def headlines(row: dict[str, Any] | None, *, by_score: bool, by_words: bool) -> tuple[Headline, ...]:
     """Return the headline numbers of one prompt.
 
     Parameters
@@ -34,6 +34,8 @@ def headlines(row: dict[str, Any] | None, *, by_score: bool) -> tuple[Headline, 
         Its row of ``analysis.prompt_overview``, or ``None`` when it has no conversations.
     by_score
         Whether a word list judged the sentiment: its labels are not shown.
+    by_words
+        Whether a word list judged the completion of this prompt.
     """
     if row is None or row["conversations"] == 0:
         return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
@@ -42,7 +44,7 @@ def headlines(row: dict[str, Any] | None, *, by_score: bool) -> tuple[Headline, 
         f"{count(row['with_insights'])} with insights"
     )
     return (
-        *_completed(row),
+        *_completed(row, by_words=by_words),
         _sentiment(row, _SCORE if by_score else _MEAN),
         *([] if by_score else [_negative(row)]),
         Headline("Conversations", "count", Estimate(row["conversations"]), detail=detail),
@@ -105,11 +107,13 @@ def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
     return Headline(label, "share", estimate, Part(int(basis.hits), int(basis.total)), words)
 
 
-def _completed(row: dict[str, Any]) -> tuple[Headline, ...]:
+def _completed(row: dict[str, Any], *, by_words: bool) -> tuple[Headline, ...]:
     """Return the completion rate; with labels the corrected one first, and both say which they are."""
     label, basis = "Completed their task", Part(row["completed"], row["n"])
     if row.get("not_corrected", "none"):
-        return (_rate(label, _estimate(row, "rate"), basis),)
+        return (
+            _rate(f"{label}, as a word list sees it" if by_words else label, _estimate(row, "rate"), basis),
+        )
     corrected = Estimate.of(row, "rate_corrected")
     _, ends = share_and_interval(corrected.value, corrected.low, corrected.high)
     words = f"{ends} (95% interval), by {count(row['n_labels'])} labels"

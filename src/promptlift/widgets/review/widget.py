@@ -187,7 +187,7 @@ class VariantReview(BlindLabelling):
         return nodes(
             h("p", h("b", "Review of prompt variants")),
             super()._still(),
-            others,
+            others and fold("The other texts, their numbers and edits", others),
             notes,
             text and fold("Current version of the prompt", text),
             any(card.labels.button for card in self._cards) and h("p.plw-soft", _TO_LABEL),
