@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 
+from promptlift.client.api.prompts import Prompts
 from promptlift.errors import ConfigError, NotFound
 from promptlift.workspace.prompt_names import id_of
 
@@ -264,3 +265,18 @@ def test_a_file_that_cannot_be_read_makes_no_prompt(imported, lift, name, tmp_pa
     assert result.lines[-1] == "The files contain no conversations that could be logged."
     with pytest.raises(NotFound):
         id_of(lift, name)
+
+
+def test_two_imports_at_once_into_a_new_name_share_one_prompt(lift, name, imported, monkeypatch):
+    create, rivals = Prompts.create, []
+
+    def create_second(prompts, **fields):
+        if not rivals:
+            rivals.append(create(prompts, **fields))
+        return create(prompts, **fields)
+
+    monkeypatch.setattr(Prompts, "create", create_second)
+    assert "New prompt" not in imported([talk("You help.")])
+    prompts = lift.prompts()
+    assert prompts.loc[prompts["name"] == name, "prompt_id"].tolist() == [rivals[0].id]
+    assert len(lift.conversations(name)) == 1

@@ -212,6 +212,11 @@ class Destination:
                 f"The service does not know the model {wanted}, so the prompt was created with {_ANY_MODEL}. To choose another: --model"
             )
             made = prompts.create(**fields, llm_model=_ANY_MODEL)
+        # There was none: any other of that name is of an import that runs now, and both take the first one.
+        first = [one.id for one in prompts.list().data if one.name == name][-1:]
+        if first and first != [made.id]:
+            prompts.delete(made.id)
+            return first[0]
         self._on_line(f"New prompt {name!r} ({made.id})")
         return made.id
 
