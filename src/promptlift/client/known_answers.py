@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownAnswers"]
 
-# Enough for the pages of some ten thousand conversations without transcripts.
-_BYTES: Final = 16 << 20
+# Enough for all other lists, and for the pages of some thousand conversations without transcripts.
+_BYTES: Final = 4 << 20
 
 
 class KnownAnswers:
