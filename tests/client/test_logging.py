@@ -51,7 +51,7 @@ def test_the_key_is_the_same_every_time_and_differs_by_prompt_source_and_content
         one({"content": "User: a", "source_id": "7"}).key,
     ]
     assert len({first, *others}) == 4
-    assert len(first) == 64
+    assert len(first) == 32
 
 
 MANY = {"messages": [{"role": "user", "content": "x"}] * 501}
