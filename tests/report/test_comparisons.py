@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import analysis
+from promptlift.report.gather import gather
+from promptlift.report.period import Window
+from promptlift.report.sections.comparisons import between_prompts
 from support.labelled import judged, label
 from support.report_numbers import document_of, exact_tables, texts_of
 from support.report_page import NOW, clock, conversations
@@ -79,7 +82,8 @@ def test_nothing_is_higher_whose_interval_holds_0(first, second):
         counted(name, 0, len(scores), sentiment_score=scores)
         for name, scores in (("v1", first), ("v2", second))
     ]
-    table = tables(document(parts))["differences"]
+    material = gather(pd.concat(parts, ignore_index=True), ["v1", "v2"], Window())
+    (table,) = between_prompts(material, redacted=False).section.tables
     cells = dict(zip((column.key for column in table.columns), table.rows[0], strict=True))
     for measure in ("task_completed", "negative", "sentiment_score"):
         difference, verdict = cells[f"{measure}_difference"], cells[f"{measure}_verdict"]

@@ -214,17 +214,20 @@ def benchmark(names: tuple[str, ...], n: int) -> Benchmark:
 
 def cases(n: int) -> Iterator[tuple[str, Any]]:
     """Name every picture to look at, with a call that draws it; plots of the same table share it."""
-    for label, data, several in (
-        ("one", table(n, ("v1",)), False),
-        ("two", table(n), True),
-        *([("long", table(n, LONG, LONG), True)] if n else []),
-        *([("hostile", table(n, HOSTILE, tuple(reversed(HOSTILE[:4]))), True)] if n else []),
+    # Few conversations make other ticks and intervals than many, for names of any kind; none have no names at all.
+    groups = (
+        ("two", ("v1", "v2"), TITLES),
+        ("long", LONG, LONG),
+        ("hostile", HOSTILE, tuple(reversed(HOSTILE[:4]))),
+    )
+    for label, names, titles in (
+        ("one", ("v1",), TITLES),
+        *{0: groups[:1], FEW: groups[2:]}.get(n, groups),
     ):
-        for name, draw in of_conversations(data, several=several):
+        for name, draw in of_conversations(table(n, names, titles), several=label != "one"):
             yield f"{name} {n} {label}", draw
-    # Of a few conversations and of many these differ in a number only; of none, no name is in them.
-    groups = (("two", ("v1", "v2")), ("long", LONG), ("hostile", HOSTILE))
-    for label, names in {0: groups[:1], FEW: ()}.get(n, groups):
+    # Of a few conversations and of many these differ in a number only.
+    for label, names, _ in {0: groups[:1], FEW: ()}.get(n, groups):
         for name, draw in of_optimizations(n, names):
             yield f"{name} {n} {label}", draw
 
