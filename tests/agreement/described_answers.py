@@ -37,7 +37,10 @@ def as_it_is(_context, value):
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-API = schemathesis.openapi.from_dict(description())
+# What changes something is one function under both names of a prompt.
+API = schemathesis.openapi.from_dict(description()).exclude(
+    lambda found: "/agents" in found.operation.path and found.operation.method != "get"
+)
 
 
 @pytest.fixture(scope="module")
