@@ -13,7 +13,7 @@ import pytest
 from promptlift import analysis
 from promptlift.analysis.atlas.why import contrast
 from promptlift.analysis.segment_rows import task_numbers
-from promptlift.clustering.grouping import Grouping, read_blocks
+from promptlift.clustering.grouping import Grouping, read_block
 from promptlift.clustering.vectors import Space, ending, opening
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
@@ -74,8 +74,7 @@ def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
     """Partition the same points by k-means that is told their number, and by HDBSCAN where it is installed."""
     from scipy.cluster.vq import kmeans2
 
-    words, tools, _ = read_blocks(table["content"], opening)
-    _, points = Space.fit(words, tools if tools.terms else None, np.random.default_rng(0))
+    _, points = Space.fit(read_block(table["content"], opening)[0], np.random.default_rng(0))
     found = {"k told": kmeans2(points, known, minit="++", seed=0, missing="warn")[1]}
     try:
         from sklearn.cluster import HDBSCAN

@@ -82,18 +82,21 @@ def nearest_of(points: Points, centres: Points) -> tuple[NDArray[np.intp], NDArr
     return label, (two[:, -1] - two[:, 0]).astype(np.float64)
 
 
-def has_topics(words: Block, rng: np.random.Generator) -> bool:
+def has_topics(block: Block, rng: np.random.Generator) -> bool:
     """Return whether runs agree clearly more than on the same words shuffled between conversations.
 
     Runs that agree join some conversations nearly always and most others never, so the heights at which two join spread widely, however
     many topics there are and even if only a part of the conversations has one. At most 1,000 conversations decide, by words alone:
     shuffled, the names of a few tools would still make clusters.
     """
-    n = words.counts.shape[0]
-    found = words.rows(np.sort(rng.choice(n, min(n, _DECIDING), replace=False)))
+    n = block.counts.shape[0]
+    some = block.rows(np.sort(rng.choice(n, min(n, _DECIDING), replace=False)))
+    words = some.with_terms(~some.of_tools).telling()
+    if not words.terms:
+        return False
 
-    def spread(block: Block) -> float:
-        points = Space.fit(block, None, rng)[1]
+    def spread(found: Block) -> float:
+        points = Space.fit(found, rng)[1]
         known = points[points.any(axis=1)]
         if len(known) < 2 * SMALLEST:
             return 0.0
@@ -102,8 +105,8 @@ def has_topics(words: Block, rng: np.random.Generator) -> bool:
         pairs = sizes[tree[:, 0].astype(int)] * sizes[tree[:, 1].astype(int)]
         return float(np.average((tree[:, 2] - np.average(tree[:, 2], weights=pairs)) ** 2, weights=pairs))
 
-    chance = max(spread(found.shuffled(rng)) for _ in range(_SHUFFLES))
-    return spread(found) > _TIMES_CHANCE * chance
+    chance = max(spread(words.shuffled(rng)) for _ in range(_SHUFFLES))
+    return spread(words) > _TIMES_CHANCE * chance
 
 
 def find_clusters(

@@ -99,17 +99,15 @@ class Grouping:
         """
         n = len(contents)
         drawn = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
-        words, tools, documents = read_blocks(contents[drawn], read)
+        block, documents = read_block(contents[drawn], read)
         space, usual = None, np.zeros((1, 1), np.float32)
         points = np.zeros((len(drawn), 1), np.float32)
         clusters = Clusters(np.full(len(drawn), -1), np.zeros((0, 1), np.float32), np.zeros(0))
-        some = n >= FEWEST and words.frequent(1.0).any()
-        if some and (within is not None or has_topics(words, rng)):
+        if n >= FEWEST and block.terms and (within is not None or has_topics(block, rng)):
             topics = None if within is None else within[drawn]
 
             def fit(places: NDArray[np.intp]) -> tuple[Space, Points, Points]:
-                some_tools = tools.rows(places) if tools.terms else None
-                space, points = Space.fit(words.rows(places), some_tools, rng)
+                space, points = Space.fit(block.rows(places), rng)
                 if topics is None:
                     return space, usual, points
                 means = _means(points, topics[places])
@@ -146,17 +144,17 @@ class Grouping:
         return Places(labels, margins, (points * self.clusters.centres[labels]).sum(axis=1))
 
 
-def read_blocks(contents: Iterable[Any], read: Read) -> tuple[Block, Block, list[Document]]:
-    """Return the words and the tools of conversations, and what names them, without the words."""
+def read_block(contents: Iterable[Any], read: Read) -> tuple[Block, list[Document]]:
+    """Return the terms of conversations that may tell them apart, and what names them, without the words."""
     documents: list[Document] = []
 
-    def words() -> Iterator[Mapping[str, int]]:
+    def terms() -> Iterator[Mapping[str, int]]:
         for content in contents:
             document = read(turns_of(content))
-            documents.append(document._replace(words={}))
-            yield document.words
+            documents.append(document._replace(terms={}))
+            yield document.terms
 
-    return Block.of(words()), Block.of(document.tools for document in documents), documents
+    return Block.of(terms()).telling(), documents
 
 
 def _means(points: Points, topics: NDArray[np.intp]) -> Points:

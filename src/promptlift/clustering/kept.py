@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import orjson
@@ -12,7 +12,7 @@ import orjson
 from promptlift.clustering.clusters import SMALLEST, find_clusters, nearest_of
 from promptlift.clustering.grouping import Grouping
 from promptlift.clustering.names import names, telling_terms
-from promptlift.clustering.vectors import Space, opening, turns_of, unit
+from promptlift.clustering.vectors import Block, Space, opening, turns_of, unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -139,48 +139,31 @@ class KeptTopics:
     def carried(self, number: int, space: Space) -> Points:
         """Return the centre of a topic in another space, by the terms that both know."""
         centre = self.centres[self.numbers.index(number)]
-        weights = self.space.axes @ centre
-        moved = np.zeros(len(space.axes), np.float32)
-        start = start_there = 0
-        for (terms, _, _), (others, _, _) in zip(self.space.blocks, space.blocks, strict=False):
-            for term, at in terms.items():
-                if (there := others.get(term)) is not None:
-                    moved[start_there + there] = weights[start + at]
-            start, start_there = start + len(terms), start_there + len(others)
-        return np.asarray(unit((moved @ space.axes)[None])[0] * np.linalg.norm(centre), np.float32)
+        weights = dict(zip(self.space.terms, (self.space.axes @ centre).tolist(), strict=True))
+        moved = Block.of([weights], space.terms).counts @ space.axes
+        return np.asarray(unit(moved)[0] * np.linalg.norm(centre), np.float32)
 
     def to_bytes(self) -> bytes:
-        """Return the topics as bytes, without the terms that say nothing."""
-        known = [rarity > 0.0 for _, rarity, _ in self.space.blocks]
-        terms = [
-            [term for term, here in zip(block[0], some, strict=True) if here]
-            for block, some in zip(self.space.blocks, known, strict=True)
-        ]
-        arrays: dict[str, Any] = {
-            "terms": np.frombuffer(orjson.dumps(terms), np.uint8),
-            "weights": np.array([block[2] for block in self.space.blocks]),
-            "axes": self.space.axes[np.concatenate(known)],
-            "numbers": np.array(self.numbers, np.int64),
-            "centres": self.centres,
-            "reach": self.reach,
-        }
-        for at, ((_, rarity, _), some) in enumerate(zip(self.space.blocks, known, strict=True)):
-            arrays[f"rarity{at}"] = np.asarray(rarity[some], np.float32)
-        written = io.BytesIO()
-        np.savez(written, **arrays)
+        """Return the topics as bytes."""
+        terms, written = orjson.dumps([*self.space.terms]), io.BytesIO()
+        np.savez(
+            written,
+            terms=np.frombuffer(terms, np.uint8),
+            rarity=self.space.rarity,
+            axes=self.space.axes,
+            numbers=np.array(self.numbers, np.int64),
+            centres=self.centres,
+            reach=self.reach,
+        )
         return written.getvalue()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> KeptTopics:
         """Read what ``to_bytes`` wrote."""
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
-            blocks = tuple(
-                ({term: place for place, term in enumerate(terms)}, found[f"rarity{at}"], float(weight))
-                for at, (terms, weight) in enumerate(
-                    zip(orjson.loads(found["terms"].tobytes()), found["weights"], strict=True)
-                )
-            )
-            space = Space(blocks, found["axes"])
+            terms = orjson.loads(found["terms"].tobytes())
+            places = {term: place for place, term in enumerate(terms)}
+            space = Space(places, found["rarity"], found["axes"])
             return cls(space, tuple(found["numbers"].tolist()), found["centres"], found["reach"])
 
 

@@ -75,23 +75,22 @@ def telling_terms(labels: NDArray[np.intp], count: int, documents: Sequence[Docu
     Conversations are counted, not words, and of each what it is named by. Proper names, addresses, two letters and Japanese grammar
     only where there is nothing else; of tools only one.
     """
-    blocks = Block.of(map(_said, documents)), Block.of(document.tools for document in documents)
     return [
         _chosen(candidates, [documents[at] for at in np.flatnonzero(labels == cluster).tolist()])
-        for cluster, candidates in enumerate(_ranked(labels, count, blocks))
+        for cluster, candidates in enumerate(_ranked(labels, count, Block.of(map(_said, documents))))
     ]
 
 
 def _said(document: Document) -> dict[str, float]:
-    """Return the words that may name a conversation, with their weights."""
-    found: dict[str, float] = {}
+    """Return the words and tools that may name a conversation, with their weights."""
+    found: dict[str, float] = dict(document.tools)
     for place, (side, text) in enumerate(document.said):
         for word in words_of(_CODE.sub("\n", text)):
             found.setdefault(side + word, 1.0 if place < _FIRST else _LATER)
     return found
 
 
-def _ranked(labels: NDArray[np.intp], count: int, blocks: Iterable[Block]) -> list[dict[str, float]]:
+def _ranked(labels: NDArray[np.intp], count: int, has: Block) -> list[dict[str, float]]:
     """Return the candidates of each cluster, best first, with the share of its conversations that contain each."""
     import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
@@ -99,25 +98,25 @@ def _ranked(labels: NDArray[np.intp], count: int, blocks: Iterable[Block]) -> li
     ones = np.ones(len(places), np.float32)
     chosen = sp.csr_matrix((ones, (labels[places], places)), (count, len(labels)))
     sizes = np.bincount(labels[places], minlength=count)[:, None]
-    found: list[list[tuple[float, str, float]]] = [[] for _ in range(count)]
-    for has in blocks:
-        everywhere = np.asarray(has.counts.sum(axis=0), np.float64).ravel()
-        shared = np.flatnonzero(everywhere >= _FEWEST)
-        inside, everywhere = (chosen @ has.counts[:, shared]).toarray().astype(np.float64), everywhere[shared]
-        usual = _PRIOR * (everywhere + 0.5) / (len(labels) + 1.0)
-        odds, error = _log_odds(inside + usual, sizes + _PRIOR)
-        other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
-        z = (odds - other_odds) / np.sqrt(error + other_error)
-        terms, share = np.array(list(has.terms), object)[shared], inside / np.maximum(sizes, 1)
-        # Surely and far more often here, and in most of what it names. The commonest words are the shortest, in any language (Zipf);
-        # bytes, as one character of some scripts says more than one of others.
-        surely = odds - other_odds - 2.0 * np.sqrt(error + other_error)
-        length = np.array([len(term.removeprefix(ASSISTANT).encode()) for term in terms])
-        score = surely * np.sqrt(share) * np.minimum(1.0, length / _USUAL_LENGTH)
-        for cluster, term in zip(*np.nonzero((z >= _LEAST_Z) & (share >= _LEAST_SHARE)), strict=True):
-            if MASK not in terms[term]:
-                found[cluster].append((-score[cluster, term], terms[term], float(share[cluster, term])))
-    return [{term: share for _, term, share in sorted(one)[:_CANDIDATES]} for one in found]
+    everywhere = np.asarray(has.counts.sum(axis=0), np.float64).ravel()
+    shared = np.flatnonzero(everywhere >= _FEWEST)
+    inside, everywhere = (chosen @ has.counts[:, shared]).toarray().astype(np.float64), everywhere[shared]
+    usual = _PRIOR * (everywhere + 0.5) / (len(labels) + 1.0)
+    odds, error = _log_odds(inside + usual, sizes + _PRIOR)
+    other_odds, other_error = _log_odds(everywhere - inside + usual, len(labels) - sizes + _PRIOR)
+    z = (odds - other_odds) / np.sqrt(error + other_error)
+    terms, share = np.array(list(has.terms), object)[shared], inside / np.maximum(sizes, 1)
+    # Surely and far more often here, and in most of what it names. The commonest words are the shortest, in any language (Zipf);
+    # bytes, as one character of some scripts says more than one of others.
+    surely = odds - other_odds - 2.0 * np.sqrt(error + other_error)
+    length = np.array([len(term.removeprefix(ASSISTANT).encode()) for term in terms])
+    score = surely * np.sqrt(share) * np.minimum(1.0, length / _USUAL_LENGTH)
+    named = (z >= _LEAST_Z) & (share >= _LEAST_SHARE) & np.array([MASK not in term for term in terms], bool)
+    ranked = []
+    for cluster in range(count):
+        best = sorted(np.flatnonzero(named[cluster]), key=lambda at: (-score[cluster, at], terms[at]))
+        ranked.append({terms[at]: float(share[cluster, at]) for at in best[:_CANDIDATES]})
+    return ranked
 
 
 def _log_odds(seen: NDArray[np.float64], n: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -11,6 +11,7 @@ import unicodedata
 from array import array
 from collections import Counter
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -73,15 +74,15 @@ class Document(NamedTuple):
 
     Attributes
     ----------
-    words
-        How often it has each word.
+    terms
+        How often it has each word, and the tools that it calls.
     tools
-        That it calls.
+        The tools alone.
     said
         The texts that it is named by, the most important first, with what the words of their side begin with.
     """
 
-    words: Mapping[str, int]
+    terms: Mapping[str, int]
     tools: Mapping[str, int]
     said: Sequence[tuple[str, str]]
 
@@ -122,7 +123,8 @@ def opening(turns: Sequence[Mapping[str, Any]]) -> Document:
     first = Counter(word for text in texts[:_FIRST_TURNS] for word in words_of(text))
     words = Counter({word: _WEIGHT_OF_FIRST * count for word, count in first.items()})
     words.update(word for text in texts[_FIRST_TURNS:] for word in words_of(text))
-    return Document(words, _tools(turns), [("", text) for text in texts[:LAST_TURNS]])
+    tools = _tools(turns)
+    return Document({**words, **tools}, tools, [("", text) for text in texts[:LAST_TURNS]])
 
 
 def ending(turns: Sequence[Mapping[str, Any]]) -> Document:
@@ -134,8 +136,10 @@ def ending(turns: Sequence[Mapping[str, Any]]) -> Document:
         if not _is_of_tool(turn)
     ]
     words = Counter(side + word for side, text in said for word in words_of(text))
-    failed = any(is_error(turn["content"]) for turn in last)
-    return Document(words, {**_tools(last), **({TOOL_FAILED: 1} if failed else {})}, said[::-1])
+    tools = _tools(last)
+    if any(is_error(turn["content"]) for turn in last):
+        tools[TOOL_FAILED] = 1
+    return Document({**words, **tools}, tools, said[::-1])
 
 
 def start_of_end(turns: Sequence[Mapping[str, Any]]) -> int:
@@ -154,9 +158,14 @@ def _is_of_tool(turn: Mapping[str, Any]) -> bool:
     return text.startswith(RESULT) or (turn["role"] == "assistant" and split_call(text) is not None)
 
 
+def is_tool(term: str) -> bool:
+    """Return whether a term is a called tool, or that one failed."""
+    return term.endswith("()") or term == TOOL_FAILED
+
+
 @dataclass(frozen=True)
 class Block:
-    """The words or the tools of conversations, as counts in a sparse matrix with one column per term."""
+    """The terms of conversations, as counts in a sparse matrix with one column per term."""
 
     counts: sp.csr_matrix
     terms: dict[str, int]
@@ -178,90 +187,80 @@ class Block:
         data = np.array(counts), np.array(places), np.array(ends)
         return cls(sp.csr_matrix(data, shape=(len(ends) - 1, len(known))), known)
 
-    def frequent(self, largest_share: float) -> NDArray[np.bool_]:
-        """Return which terms at least two conversations have, and not more than a share of the different ones.
+    @property
+    def of_tools(self) -> NDArray[np.bool_]:
+        """Which terms are tools."""
+        return np.array([is_tool(term) for term in self.terms], bool)
+
+    def with_terms(self, chosen: NDArray[np.bool_]) -> Block:
+        """Return the block of some terms."""
+        terms = {term: place for place, term in enumerate(compress(self.terms, chosen))}
+        return Block(self.counts[:, chosen], terms)
+
+    def telling(self) -> Block:
+        """Return the block of the terms that at least two conversations have, of words only those that at most half of the different ones have.
 
         One text a thousand times is one text.
         """
         counts = self.counts
         by_text = counts @ np.random.default_rng(0).random(counts.shape[1])
         _, different = np.unique(np.round(by_text, 6), return_index=True)
-        of_texts = counts[np.sort(different)]
         n_all, n_different = (
-            np.bincount(some.indices, minlength=counts.shape[1]) for some in (counts, of_texts)
+            np.bincount(some.indices, minlength=counts.shape[1]) for some in (counts, counts[different])
         )
-        return (n_all >= 2) & (n_different <= max(2.0, largest_share * len(different)))
+        rare = n_different <= max(2.0, _LARGEST_SHARE * len(different))
+        return self.with_terms((n_all >= 2) & (rare | self.of_tools))
 
     def rows(self, places: NDArray[np.intp]) -> Block:
         """Return the block of some conversations."""
         return Block(self.counts[places], self.terms)
 
     def shuffled(self, rng: np.random.Generator) -> Block:
-        """Return a block whose words are shuffled between conversations: as many of each, and no topics."""
+        """Return a block whose terms are shuffled between conversations: as many of each, and no topics."""
         import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
 
-        rows, places = (
-            np.repeat(np.arange(self.counts.shape[0]), np.diff(self.counts.indptr)),
-            self.counts.indices,
-        )
-        found = sp.csr_matrix((self.counts.data, (rows, rng.permutation(places))), self.counts.shape)
-        return Block(found, self.terms)
+        counts = self.counts
+        places = rng.permutation(counts.indices)
+        return Block(sp.csr_matrix((counts.data, places, counts.indptr), counts.shape), self.terms)
+
+    def weighed(self, rarity: Points) -> sp.csr_matrix:
+        """Return the counts as TF-IDF: the words of a conversation have length 1, its tools .6, and both together 1 again."""
+        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
+
+        counts = self.counts
+        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        tools = self.of_tools[counts.indices]
+        data = (1.0 + np.log(counts.data)) * rarity[counts.indices]
+        for part, weight in ((2 * row + tools, np.where(tools, _WEIGHT_OF_TOOLS, 1.0)), (row, 1.0)):
+            data = weight * data / np.sqrt(np.bincount(part, data**2))[part]
+        return sp.csr_matrix((data.astype(np.float32), counts.indices, counts.indptr), counts.shape)
 
 
 @dataclass(frozen=True)
 class Space:
     """Where conversations are points of length 1, near each other if they have rare terms in common."""
 
-    blocks: tuple[tuple[dict[str, int], Points, float], ...]
+    terms: dict[str, int]
+    rarity: Points
     axes: Points
 
     @classmethod
-    def fit(cls, words: Block, tools: Block | None, rng: np.random.Generator) -> tuple[Space, Points]:
+    def fit(cls, block: Block, rng: np.random.Generator) -> tuple[Space, Points]:
         """Find the axes along which conversations differ most, and those that fit these worst; return them with the points."""
-        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
-
-        given = [(words, _LARGEST_SHARE, 1.0), *([(tools, 1.0, _WEIGHT_OF_TOOLS)] if tools else [])]
-        blocks, weighed = [], []
-        for block, largest_share, weight in given:
-            n, at = block.counts.shape[0], block.counts.indices
-            rarity = 1.0 + np.log((1.0 + n) / (1.0 + np.bincount(at, minlength=block.counts.shape[1])))
-            rarity = np.where(block.frequent(largest_share), rarity, 0.0).astype(np.float32)
-            blocks.append((block.terms, rarity, weight))
-            weighed.append(_weighed(block.counts, rarity, weight))
-        whole = _unit_rows(sp.hstack(weighed, format="csr"))
+        seen = np.bincount(block.counts.indices, minlength=len(block.terms))
+        rarity = (1.0 + np.log((1.0 + block.counts.shape[0]) / (1.0 + seen))).astype(np.float32)
+        whole = block.weighed(rarity)
         axes = _axes(whole, _DIMENSIONS, rng)
         fit = np.linalg.norm(whole @ axes, axis=1)
         worst = whole[np.argsort(fit, kind="stable")[: int(_FIT_WORST * len(fit))]]
         if more := min(_MORE_DIMENSIONS, worst.shape[0] // 5):
             axes = np.linalg.qr(np.hstack([axes, _axes(worst, more, rng)]))[0]
-        return cls(tuple(blocks), axes), unit(whole @ axes)
+        return cls(block.terms, rarity, axes), unit(whole @ axes)
 
-    def points(self, documents: Sequence[Document]) -> Points:
+    def points(self, documents: Iterable[Document]) -> Points:
         """Return further conversations as points; those without a known term are 0."""
-        import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
-
-        found_in = (document.words for document in documents), (document.tools for document in documents)
-        weighed = [
-            _weighed(Block.of(found, terms).counts, rarity, weight)
-            for found, (terms, rarity, weight) in zip(found_in, self.blocks, strict=False)
-        ]
-        return unit(_unit_rows(sp.hstack(weighed, format="csr")) @ self.axes)
-
-
-def _weighed(counts: sp.csr_matrix, rarity: Points, weight: float) -> sp.csr_matrix:
-    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
-
-    data = (1.0 + np.log(counts.data)) * rarity[counts.indices]
-    return _unit_rows(sp.csr_matrix((data, counts.indices, counts.indptr), counts.shape)) * np.float32(weight)
-
-
-def _unit_rows(matrix: sp.csr_matrix) -> sp.csr_matrix:
-    import scipy.sparse as sp  # noqa: PLC0415  (other analyses never need it)
-
-    length = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    return sp.csr_matrix(
-        sp.diags_array((1.0 / np.where(length > 0.0, length, 1.0)).astype(np.float32)) @ matrix
-    )
+        block = Block.of((document.terms for document in documents), self.terms)
+        return unit(block.weighed(self.rarity) @ self.axes)
 
 
 def unit(points: Points) -> Points:
