@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis
-from promptlift.analysis.atlas.kept import kept_atlas
+from promptlift.analysis.atlas.topics import kept_atlas
 from promptlift.errors import FrameError
 from promptlift.schema.topics import Topic
 from support.topical import TEMPLATES, WEEKS, agreement, asked, conversation, table_of, topical, weeks

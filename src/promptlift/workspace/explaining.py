@@ -76,7 +76,7 @@ class Explaining(VariantTables, ConversationTables):
         by_words = table["analyser"].dropna().eq("lexicon").all()
         if kept is None or not by_words or not table["topics"].map(len).any():
             return analysis.atlas(table, level=level)
-        from promptlift.analysis.atlas.kept import kept_atlas  # noqa: PLC0415  as above
+        from promptlift.analysis.atlas.topics import kept_atlas  # noqa: PLC0415  as above
 
         return kept_atlas(table, kept, level=level)
 

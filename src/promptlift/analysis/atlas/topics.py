@@ -22,14 +22,17 @@ from promptlift.words.figures import counted, known, percent
 from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from promptlift.schema.topics import Topic
 
 KEY: Final = "conversation_id"
 TEXT: Final = "content"
 _SHOWN: Final = 2
 _MOST_SHOWN: Final = 12
+_FIRST: Final = ("cluster", "name", "n", "share", "share_low", "share_high", "stability")
 _CHANGES: Final = {"more": "grown", "fewer": "shrunk"}
 
 
@@ -232,15 +235,75 @@ def atlas(
     else:
         frame, outcome = read_with(conversations, outcome, TEXT)
         found, places = Grouping.of(frame.pop(TEXT).array, opening, rng)
-    table, labels = _table(frame, found, places, outcome, level), places.labels
-    name = pd.Series(np.array([*found.names, None], object)[labels], dtype="str")
-    number = pd.Series(labels + 1, dtype="Int64").where(labels >= 0)
-    assignments = pd.DataFrame({KEY: frame[KEY], "cluster": number, "name": name})
+    ids, labels = frame[KEY].to_numpy(object), places.labels
+    members = [np.flatnonzero(labels == place) for place in range(found.clusters.count)]
+
+    def least(values: NDArray[np.float64]) -> list[list[str]]:
+        return [
+            [str(ids[at]) for at in some[np.argsort(values[some], kind="stable")][:_SHOWN]]
+            for some in members
+        ]
+
+    topics = pd.DataFrame(
+        {
+            "cluster": np.arange(1, len(members) + 1),
+            "name": pd.Series(found.names, dtype="str"),
+            "stability": found.clusters.stability,
+            "typical": pd.Series(least(-places.closeness), dtype="object"),
+            "borderline": pd.Series(least(places.margins), dtype="object"),
+        }
+    )
+    return _atlas_of(conversations, frame, labels, topics, outcome, level, seed=seed)
+
+
+def kept_atlas(conversations: pd.DataFrame, known: Sequence[Topic], *, level: float) -> Atlas:
+    """Return the atlas of the topics that conversations of one prompt have in their column ``topics``, as the service keeps them.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``topics`` and ``content``, as for ``analysis.atlas``.
+    known
+        The topics that have these names; they give the numbers, stability and typical conversations. Without them, as in a
+        snapshot, the largest is 1.
+    level
+        Coverage of each interval.
+    """
+    frame, outcome = read_with(conversations, "task_completed", "topics")
+    of_name = {topic.name: (topic.id, topic.stability, topic.typical) for topic in known}
+    first = pd.Series([next(iter(one), None) for one in frame.pop("topics")], dtype="str")
+    names = first.value_counts().sort_index().sort_values(ascending=False, kind="stable").index
+    # A name that no topic has any more was changed since; its number is none of theirs.
+    unknown = max([0, *(topic.id for topic in known)]) + 1
+    rows = [of_name.get(name, (at, None, [])) for at, name in enumerate(names, start=unknown)]
+    topics = pd.DataFrame(rows, columns=["cluster", "stability", "typical"])
+    topics = topics.astype({"cluster": "int64", "stability": "float64"}).assign(name=names.astype("str"))
+    labels = names.get_indexer(pd.Index(first))
+    return _atlas_of(conversations, frame, labels, topics, outcome, level)
+
+
+def _atlas_of(
+    conversations: Any,
+    frame: pd.DataFrame,
+    labels: NDArray[np.intp],
+    topics: pd.DataFrame,
+    outcome: str,
+    level: float,
+    **facts: Any,
+) -> Atlas:
+    """Return the atlas of topics by the place of each conversation's among them, -1 for none."""
+    measured = cluster_measures(frame, labels, len(topics), outcome=outcome, level=level)
+    columns = dict.fromkeys([*_FIRST, *measured, *topics])
+    table = topics.assign(**measured)[[*columns]]
+    table = table.sort_values(["n", "cluster"], ascending=[False, True], ignore_index=True)
     basis = basis_of(conversations, outcome)
-    about = {"outcome": outcome, "level": level, "seed": seed, "basis": basis, "n": len(frame)}
-    table = with_provenance(table, conversations, "atlas", **about)
-    table.attrs["promptlift"]["sentences"] = [sentence_of(row, basis) for row in table.to_dict("records")]
-    assignments = with_provenance(assignments, conversations, "atlas_assignments", **about)
+    facts |= {"outcome": outcome, "level": level, "basis": basis, "n": len(frame)}
+    table = with_provenance(table, conversations, "atlas", **facts)
+    table.attrs["promptlift"]["sentences"] = [_sentence(row, basis) for row in table.to_dict("records")]
+    places = pd.Series(labels)
+    number, name = places.map(topics["cluster"]).astype("Int64"), places.map(topics["name"]).astype("str")
+    assignments = pd.DataFrame({KEY: frame[KEY], "cluster": number, "name": name})
+    assignments = with_provenance(assignments, conversations, "atlas_assignments", **facts)
     kept = conversations if isinstance(conversations, pd.DataFrame) else frame
     return Atlas(table, assignments, kept.assign(topic=name.array))
 
@@ -288,24 +351,6 @@ def _of_engine(table: Any, ids: pd.Index[Any], rng: np.random.Generator) -> tupl
     return found, places
 
 
-def _table(frame: pd.DataFrame, found: Grouping, places: Places, outcome: str, level: float) -> pd.DataFrame:
-    count, ids = found.clusters.count, frame[KEY].to_numpy(object)
-    columns = cluster_measures(frame, places.labels, count, outcome=outcome, level=level)
-    members = [np.flatnonzero(places.labels == place) for place in range(count)]
-
-    def least(values: NDArray[np.float64]) -> list[list[str]]:
-        return [
-            [str(ids[at]) for at in some[np.argsort(values[some], kind="stable")][:_SHOWN]]
-            for some in members
-        ]
-
-    first = {"cluster": np.arange(1, count + 1), "name": pd.Series(found.names, dtype="str")}
-    columns = {**first, **{name: columns.pop(name) for name in ("n", "share", "share_low", "share_high")},
-               "stability": found.clusters.stability, **columns,
-               "typical": pd.Series(least(-places.closeness), dtype="object"), "borderline": pd.Series(least(places.margins), dtype="object")}  # fmt: skip
-    return pd.DataFrame(columns).sort_values(["n", "cluster"], ascending=[False, True], ignore_index=True)
-
-
 def _interval(row: Mapping[Any, Any], column: str) -> str:
     if not known(row[column]):
         return "not known"
@@ -313,7 +358,7 @@ def _interval(row: Mapping[Any, Any], column: str) -> str:
     return f"{value} ({low} to {high})"
 
 
-def sentence_of(row: Mapping[Any, Any], basis: str | None) -> str:
+def _sentence(row: Mapping[Any, Any], basis: str | None) -> str:
     """Return what a row of the table shows."""
     said = f"{name_in_words(row['name'])}: {_interval(row, 'share')} of the conversations"
     if known(row.get("rate")):
