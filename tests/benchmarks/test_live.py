@@ -35,7 +35,7 @@ def test_differences_are_found_by_so_many_units_an_arm(base, effect, most):
 
 
 def test_the_shares_of_the_arms():
-    """No test with 1% of false alarms finds 52:48 at 5,000 units in more than 60%; see the printed bound."""
+    """With 1% of false alarms, the most powerful test, which knows which arm is short, finds 52:48 at 5,000 units in 69%."""
     rng, ends, worlds = np.random.default_rng(31), np.arange(100, 20_001, 100), 600
     by = {}
     for share in (0.5, 0.52, 0.53, 0.54):
@@ -47,14 +47,13 @@ def test_the_shares_of_the_arms():
             for row in counts
         ]
         by[share] = np.array(first)
-    most = binom.ppf(0.995, 5_000, 0.5)
-    bound = binom.sf(most, 5_000, 0.52) + binom.cdf(5_000 - most - 1, 5_000, 0.52)
+    bound = binom.sf(binom.isf(0.01, 5_000, 0.5), 5_000, 0.52)
     for share, first in by.items():
         print(
             f"{share:.0%}: at 5,000 units {np.mean(first <= 5_000):.1%}, ever {np.mean(first < 10**9):.1%}, "
             f"95% by {np.quantile(first, 0.95, method='higher'):,}"
         )
-    print(f"one look at 5,000 units, 1% of false alarms: 52:48 in {bound:.1%}")
+    print(f"one look at 5,000 units from one side, 1% of false alarms: 52:48 in {bound:.1%}")
     assert np.mean(by[0.5] < 10**9) <= 0.01
     assert np.mean(by[0.54] <= 5_000) >= 0.95
     assert np.mean(by[0.52] <= 17_000) >= 0.95
