@@ -56,7 +56,7 @@ def test_an_experiment_in_a_notebook(running):
             lift.live("Support")
         with pytest.raises(ValidationError, match="not a version"):
             lift.live("Support", {"v9": 0.5})
-        live = lift.live("Support", {"v1": 0.5}, note="try")
+        live = lift.live("Support", {"v1": 0.5})
         with pytest.raises(InvalidState, match="stop or apply it first"):
             lift.live("Support", {"v1": 0.1})
         with pytest.raises(ConfigError, match="unit must"):

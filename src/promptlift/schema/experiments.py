@@ -141,8 +141,6 @@ class ExperimentCreate(RequestModel):
     """Share of the units by version, such as ``{"v2": 0.5}``; the rest gets the current version. A version is named by its number, ``v2``, by its id, or by the id of a variant."""
     ramp: bool = False
     """Whether the version is to replace the current one in steps: 5% of the units get it, then 50%, then all, each step once no metric is harmed; as soon as one is, all get the current version again. ``weights`` names one version, with the weight 1"""
-    note: LongText | None = None
-    """Stored with the experiment"""
 
 
 class ExperimentApply(RequestModel):
@@ -238,7 +236,6 @@ class LiveExperiment(LinkedModel):
     """``running``, ``stopped``, ``applied``, or ``rolled_back`` for a ramp that harmed."""
     reason: str | None = None
     """Why it ended."""
-    note: str | None = None
     created_at: UtcTime
     ended_at: UtcTime | None = None
     applied_version_id: str | None = None

@@ -97,14 +97,7 @@ def _rows(models: Sequence[ApiModel]) -> RowsRead:
 class Living(Session):
     """Experiments on real users, and the text for each of them."""
 
-    def live(
-        self,
-        prompt: str,
-        weights: Mapping[str, float] | None = None,
-        *,
-        ramp: bool = False,
-        note: str | None = None,
-    ) -> Live:
+    def live(self, prompt: str, weights: Mapping[str, float] | None = None, *, ramp: bool = False) -> Live:
         """Start an experiment, or return one: versions of a prompt side by side on real users.
 
         From now on :meth:`resolve` gives each unit, such as a user, its version. Offered by the embedded service.
@@ -120,8 +113,6 @@ class Living(Session):
             Whether the version is to replace the current one in steps: 5% of the units get it, then 50%, then all. Each step
             follows once no metric is harmed, and as soon as one is, all get the current version again. ``weights`` names one
             version with the weight 1, such as ``{"v2": 1}``.
-        note
-            Stored with the experiment.
 
         Returns
         -------
@@ -144,7 +135,7 @@ class Living(Session):
         group = self.client.prompts
         if weights is not None:
             started = self._names.call(
-                prompt, lambda found: group.experiment(found, weights=weights, ramp=ramp or None, note=note)
+                prompt, lambda found: group.experiment(found, weights=weights, ramp=ramp)
             )
             return Live(self, started).refresh()
         if prompt.startswith("exp_"):

@@ -125,21 +125,14 @@ class Prompts(Group):
         return self._send(endpoints.PROMPTS_EXPERIMENTS, prompt_id, limit=limit, offset=offset)
 
     def experiment(
-        self,
-        prompt_id: str,
-        *,
-        weights: Mapping[str, float],
-        ramp: bool | None = None,
-        note: str | None = None,
+        self, prompt_id: str, *, weights: Mapping[str, float], ramp: bool = False
     ) -> LiveExperiment:
         """Start an experiment with versions side by side on real users. Only the embedded service supports this.
 
         ``weights`` are shares of the units by version, such as ``{"v2": 0.5}``; the current one gets the rest. With ``ramp``, one
         version with the weight 1 replaces the current one in steps.
         """
-        return self._send(
-            endpoints.PROMPTS_EXPERIMENT, prompt_id, weights=dict(weights), **given(ramp=ramp, note=note)
-        )
+        return self._send(endpoints.PROMPTS_EXPERIMENT, prompt_id, weights=dict(weights), ramp=ramp)
 
     def learn(
         self, prompt_id: str, *, labels: Sequence[Mapping[str, Any]], seed: int | None = None

@@ -101,7 +101,6 @@ def start(call: Call[ExperimentCreate]) -> LiveExperiment:
             prompt_id=prompt.id,
             status="running",
             kept=KeptExperiment(arms=_arms(rows, prompt, weights), ramp=ramp),
-            note=call.body.note or None,
             created_at=now,
         )
         rows.insert(row)

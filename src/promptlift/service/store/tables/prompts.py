@@ -93,7 +93,6 @@ class ExperimentRow(Owned, Base):
     status: Mapped[str]
     kept: Mapped[KeptExperiment] = mapped_column(Kept(KeptExperiment))
     reason: Mapped[str | None]
-    note: Mapped[str | None]
     applied_version_seq: Mapped[int | None]
     created_at: Mapped[datetime]
     ended_at: Mapped[datetime | None]
