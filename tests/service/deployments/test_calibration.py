@@ -110,6 +110,10 @@ def test_side_by_side_with_the_original_counts_without_an_apply_and_before_befor
     run_live(world, {"v1": 0.5}, completed=(10, 12))  # the original beside the variant that was applied
     run_live(world, {world.variant(done, 2): 0.5}, completed=(10, 12))  # beside another text
     assert [one["variantId"] for one in found(world)["data"]] == [tried, applied["variantId"]]
+    world.prompt_id = world.add_prompt()
+    few = world.variant(world.optimization(), 2)
+    run_live(world, {few: 0.5}, completed=(1, 19), units=(20, 20))
+    assert [found(world)["data"][0][name] for name in ("variantId", "differenceHigh")] == [few, 100.0]
 
 
 def test_the_next_result_says_it(world):

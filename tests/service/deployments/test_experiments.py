@@ -111,9 +111,9 @@ def test_a_unit_counts_once(world, start):
 
 def test_a_difference_of_shares_ends_at_100_points():
     few = Difference(0.9, 0.4, 1.4, 0.2, Units.of(np.ones(20)), Units.of(np.zeros(20)))
-    shown = experiment_results._shown(LiveDifference, few)
+    shown = experiment_results.shown(LiveDifference, few)
     assert (shown.estimate, shown.low, shown.high) == (90.0, 40.0, 100.0)
-    assert experiment_results._shown(LiveDifference, few, share=False).high == 1.4
+    assert experiment_results.shown(LiveDifference, few, share=False).high == 1.4
 
 
 def test_a_word_list_says_no_direction(world, start):

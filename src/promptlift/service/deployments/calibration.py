@@ -6,9 +6,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.basis import may_tell
-from promptlift.schema.experiments import BEFORE_AND_AFTER, SIDE_BY_SIDE, Calibration, CalibrationPair
+from promptlift.schema.experiments import (
+    BEFORE_AND_AFTER,
+    SIDE_BY_SIDE,
+    Calibration,
+    CalibrationPair,
+    LiveDifference,
+)
 from promptlift.service import clock
-from promptlift.service.deployments.experiment_results import AssignedConversations
+from promptlift.service.deployments.experiment_results import AssignedConversations, shown
 from promptlift.service.store import aggregates, deployments, optimizations
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables.prompts import ExperimentRow
@@ -87,9 +93,9 @@ def _pair(simulated: dict[str, Any], change: Difference, **more: Any) -> Calibra
     pair.rate_before = change.original.mean if change.original.n else None
     pair.rate_after = change.new.mean if change.new.n else None
     if change.error is not None:
-        pair.difference, pair.difference_low, pair.difference_high, pair.difference_error = (
-            value and 100.0 * value for value in (change.estimate, change.low, change.high, change.error)
-        )
+        points = shown(LiveDifference, change)
+        pair.difference, pair.difference_low, pair.difference_high = points.estimate, points.low, points.high
+        pair.difference_error = 100.0 * change.error
     return pair
 
 

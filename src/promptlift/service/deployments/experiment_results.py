@@ -177,16 +177,16 @@ class AssignedConversations:
             return
         guarded = self.guardrails(number)
         arm.guardrails = [
-            _shown(LiveGuardrail, one, share=name in _SHARES, metric=name, harmed=name in guarded.harmed)
+            shown(LiveGuardrail, one, share=name in _SHARES, metric=name, harmed=name in guarded.harmed)
             for name, one in guarded.differences.items()
         ]
         if not self.tells:
             return
         found = self.difference(number)
-        arm.difference, arm.verdict = _shown(LiveDifference, found), found.direction
+        arm.difference, arm.verdict = shown(LiveDifference, found), found.direction
         ends = np.unique(np.linspace(0, len(self._arm), _TIMES + 1).astype(np.int64))
         arm.over_time = [
-            _shown(
+            shown(
                 LiveDifferenceUntil,
                 self.difference(number, int(end)),
                 until=clock.to_datetime(int(self._started_at[end - 1])),
@@ -211,7 +211,8 @@ class AssignedConversations:
         )
 
 
-def _shown(model: type[D], one: live.Difference, *, share: bool = True, **more: Any) -> D:
+def shown(model: type[D], one: live.Difference, *, share: bool = True, **more: Any) -> D:
+    """Return a difference in its API form, that of shares in percentage points."""
     ends = {name: getattr(one, name) for name in ("estimate", "low", "high")}
     if share:  # shares differ by 100 points at most, whatever the interval
         ends = {name: value and 100.0 * min(max(value, -1.0), 1.0) for name, value in ends.items()}
