@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -54,26 +54,6 @@ class Versions:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """The conversations of one prompt with the times at which they began, counted span by span."""
-
-    frame: nw.LazyFrame[Any]
-
-    def counts(self, span: Span) -> NDArray[np.int64]:
-        """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
-        inside = (nw.col(_BEGAN) >= span.low) & (nw.col(_BEGAN) < span.high)
-        counted = count_by(self.frame.filter(inside), ["status", "task_completed"])
-        return count_by_key(
-            outcome_codes(counted).astype(np.intp), len(OUTCOMES), counted[ROWS].to_numpy(np.int64)
-        )
-
-    @property
-    def n_undated(self) -> int:
-        """Conversations without a time."""
-        return int(count_by(self.frame.filter(nw.col(_BEGAN).is_null()), [])[ROWS].iloc[0])
-
-
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate under each text of a prompt, and its difference from the text before.
 
@@ -109,10 +89,14 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
     """
     level = check_level(level)
     known = read_versions(versions)
-    outcomes = read_outcomes(conversations, versions)
-    counts = np.array([outcomes.counts(span) for span in known.spans], np.int64).reshape(-1, len(OUTCOMES))
+    require(conversations, ["status", "task_completed"])
+    times = times_of(conversations)
+    frame = with_instant(open_table(of_one_prompt(conversations, versions)), times, _BEGAN)
+    counts = np.array([_counts(frame, span) for span in known.spans], np.int64).reshape(-1, len(OUTCOMES))
     rates = rate_columns(counts, level)
-    previous = np.vstack([np.zeros((1, len(OUTCOMES)), np.int64), counts[:-1]]) if len(counts) else counts
+    n, done = rates["n"], rates["completed"]
+    n_before, done_before = (np.r_[0, one[:-1]][: len(counts)] for one in (n, done))
+    low, high = score_interval(done, n, done_before, n_before, level=level)
     texts = known.table
     table = pd.DataFrame(
         {
@@ -120,31 +104,30 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
             "live_from": texts["created_at"],
             "live_until": texts["created_at"].shift(-1),
             **rates,
-            **difference_columns(previous, counts, level),
+            "difference": 100 * (rate(done, n) - rate(done_before, n_before)),
+            "difference_low": 100 * low,
+            "difference_high": 100 * high,
         }
     )
     facts = {
         "by": None,
         "level": level,
-        "n_undated": outcomes.n_undated,
+        "n_undated": int(count_by(frame.filter(nw.col(_BEGAN).is_null()), [])[ROWS].iloc[0]),
         "first_reaches_back": bool(known.spans) and known.spans[0].low == Span().low,
     }
     result = with_provenance(table, conversations, "prompt_timeline", **facts)
     if not may_tell(facts_of(result)["basis"]):
-        blank(result, DIFFERENCE)
+        blank(result, ("difference", "difference_low", "difference_high"))
     return result
 
 
-DIFFERENCE: Final = ("difference", "difference_low", "difference_high")
-
-
-def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
-    """Compute differences of completion in percentage points, with their score intervals, from rows of outcome counts."""
-    x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
-    x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
-    low, high = score_interval(x1, n1, x0, n0, level=level)
-    difference = rate(x1, n1) - rate(x0, n0)
-    return {"difference": 100 * difference, "difference_low": 100 * low, "difference_high": 100 * high}
+def _counts(frame: nw.LazyFrame[Any], span: Span) -> NDArray[np.int64]:
+    """Count the outcomes of the conversations that began in a span of time, in the order of ``OUTCOMES``."""
+    inside = (nw.col(_BEGAN) >= span.low) & (nw.col(_BEGAN) < span.high)
+    counted = count_by(frame.filter(inside), ["status", "task_completed"])
+    return count_by_key(
+        outcome_codes(counted).astype(np.intp), len(OUTCOMES), counted[ROWS].to_numpy(np.int64)
+    )
 
 
 def read_versions(versions: Any) -> Versions:
@@ -190,23 +173,15 @@ def _is_first(text: pd.Series[Any]) -> bool:
     return bool(pd.notna(text["number"]) and text["number"] == 1)
 
 
-def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
-    """Read when the conversations of one prompt began, and how they ended; see `of_one_prompt`."""
-    require(conversations, ["status", "task_completed"])
-    times = times_of(conversations)
-    of_prompt = of_one_prompt(conversations, *others)
-    return Outcomes(with_instant(open_table(of_prompt), times, _BEGAN))
-
-
-def of_one_prompt(conversations: Any, *others: Any) -> Any:
-    """Return the conversations of the prompt that other tables belong to.
+def of_one_prompt(conversations: Any, versions: Any) -> Any:
+    """Return the conversations of the prompt that texts belong to.
 
     Parameters
     ----------
     conversations
         Table of conversations.
-    others
-        Tables that may say their prompt, in a column ``prompt_id`` or in their attributes.
+    versions
+        Table of texts, which may say their prompt in a column ``prompt_id`` or in its attributes.
 
     Raises
     ------
@@ -215,9 +190,8 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
     """
     if "prompt_id" not in names_of(conversations):
         return conversations
-    wanted = {prompt for other in others if (prompt := _prompt_of(other)) is not None}
-    if len(wanted) == 1:
-        return rows_with(conversations, "prompt_id", [wanted.pop()])
+    if (prompt := _prompt_of(versions)) is not None:
+        return rows_with(conversations, "prompt_id", [prompt])
     found = distinct(conversations, "prompt_id")
     if len(found) > 1:
         raise ValueError(
@@ -229,8 +203,6 @@ def of_one_prompt(conversations: Any, *others: Any) -> Any:
 
 def _prompt_of(table: Any) -> str | None:
     """Return the one prompt that a table belongs to, by its column or its attributes."""
-    if table is None:
-        return None
     if "prompt_id" in names_of(table):
         found = distinct(table, "prompt_id")
         return str(found[0]) if len(found) == 1 else None
