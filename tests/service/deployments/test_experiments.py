@@ -15,6 +15,7 @@ from promptlift.schema.experiments import (
 from promptlift.service import clock
 from promptlift.service.actions import experiments as actions
 from promptlift.service.deployments import experiment_results
+from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables.conversations import ConversationRow
@@ -107,6 +108,17 @@ def test_a_unit_counts_once(world, start):
     world.ask(actions.apply, experiment, ExperimentApply())
     assert world.text == TEXTS[1]
     assert world.ask(actions.get, experiment)["status"] == "applied"
+
+
+def test_variants_of_rehearsals_and_of_other_prompts_are_no_versions(world):
+    rehearsed, elsewhere = (
+        world.variant(world.optimization(rehearsal=rehearsal), 1) for rehearsal in (True, False)
+    )
+    world.prompt_id, first = world.add_prompt(), world.prompt_id
+    for prompt_id, variant in ((first, rehearsed), (world.prompt_id, elsewhere)):
+        with pytest.raises(ApiException, match="not possible") as refused:
+            world.ask(actions.start, prompt_id, ExperimentCreate(weights={variant: 0.5}))
+        assert list(refused.value.details) == [f"weights.{variant}"]
 
 
 def test_a_difference_of_shares_ends_at_100_points():
