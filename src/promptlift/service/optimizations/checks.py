@@ -2,7 +2,7 @@
 
 - **Not empty**, storable (no NUL, no half of a surrogate pair), and **not the original**: compared ignoring
   white space and case.
-- ****No near copy** of another variant: the two differ in at least ``COPY_SHARE`` of what either changes in
+- **No near copy** of another variant: the two differ in at least ``COPY_SHARE`` of what either changes in
   the original, counted in runs of three words.
 - **Length**: at most ``LONGEST_TIMES`` times the original or ``LONGER_CHARS`` characters more, whichever is
   larger, and the API's limit for prompts; at least a ``SHORTEST_PART``-th of an original of ``LONG_CHARS`` or
@@ -80,7 +80,8 @@ def problems_of(
         problems.append("It repeats the mark around the data.")
     if same_text(text, original):
         return (*problems, "It is the original text.")
-    size, most, least = len(text.strip()), longest_chars(original), shortest_chars(original)
+    size, before, most = len(text.strip()), len(original.strip()), longest_chars(original)
+    least = before // SHORTEST_PART if before >= LONG_CHARS else 1
     if size > most:
         problems.append(f"It is too long: {size} characters, at most {most} are allowed.")
     elif len(text.encode("utf-8", "replace")) > limits.PROMPT_CONTENT_BYTES:
@@ -110,12 +111,6 @@ def placeholders(text: str) -> frozenset[str]:
 def longest_chars(original: str) -> int:
     """Return the maximum length of a variant, apart from the API's own limit."""
     return max(LONGEST_TIMES * len(original), len(original) + LONGER_CHARS)
-
-
-def shortest_chars(original: str) -> int:
-    """Return the minimum length of a variant."""
-    size = len(original.strip())
-    return size // SHORTEST_PART if size >= LONG_CHARS else 1
 
 
 def missing_variables(text: str, original: str) -> list[str]:

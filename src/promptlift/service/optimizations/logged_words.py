@@ -3,8 +3,8 @@
 A variant goes live and is visible to everybody, so it must not contain what one customer said. Two things
 count:
 
-- ****Five words in a row** that occur in one message of a logged conversation, ignoring case and punctuation.
-- ****Particulars** that occur only there: e-mail addresses, web addresses, numbers of two or more digits,
+- **Five words in a row** that occur in one message of a logged conversation, ignoring case and punctuation.
+- **Particulars** that occur only there: e-mail addresses, web addresses, numbers of two or more digits,
   codes with two or more digits in them, and names.
 
 A name is a word that is capitalised within a sentence in conversations, and that occurs nowhere in lower
