@@ -1,7 +1,7 @@
 """``kill -9`` at random moments under load, on both databases: nothing that was acknowledged is lost, nothing happens twice.
 
 The load is what a service does all day: writes (with idempotency keys, with answers that nobody reads, without keys,
-changes), a language model that judges, a benchmark, an optimization, and deliveries to a receiver that refuses some. With ``KILLS``
+changes), a language model that judges, and deliveries to a receiver that refuses some (runs: `test_run_kills`). With ``KILLS``
 in the environment there are as many kills as it says, at the moments of ``SEED``.
 """
 
@@ -25,7 +25,7 @@ from promptlift.service.store import tables
 from promptlift.service.store.database import Database
 from support.answering_model import AnsweringModel, serving
 from support.conversation_recount import assert_counts_are_a_recount
-from support.crash_load import SCENARIOS, Acknowledged, Load, Refusals
+from support.crash_load import Acknowledged, Load, Refusals
 from support.kills import KILLS
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
@@ -42,8 +42,8 @@ LONGEST_WORK = 600.0
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(2 * LONGEST_WORK + 60 * KILLS)]
 
-# Of these there is one for each conversation or optimization.
-ONE_EACH = ("conversation.created", "insights.generated", "optimization.started", "optimization.completed")
+# Of these there is one for each conversation.
+ONE_EACH = ("conversation.created", "insights.generated")
 
 
 @dataclass
@@ -81,7 +81,7 @@ class World:
 def world(request, tmp_path):
     """A service with all that belongs to it; on PostgreSQL two workers do its work.
 
-    Without a model, on SQLite, the built-in analyser judges, and runs are rehearsals.
+    Without a model, on SQLite, the built-in analyser judges.
     """
     on_postgresql = request.param == "postgresql"
     url = request.getfixturevalue("postgres_url") if on_postgresql else None
@@ -90,7 +90,7 @@ def world(request, tmp_path):
         receiver = ends.enter_context(receiving(certificate))
         model = {}
         if request.param != "without a model":
-            model = ends.enter_context(serving(AnsweringModel(better=0.2, delay=0.05)))
+            model = ends.enter_context(serving(AnsweringModel(delay=0.05)))
         env = {
             **certificate.trusted,
             **model,
@@ -131,19 +131,14 @@ def kill_at_random(world, load):
 
 
 def wait_for_all_work(world):
-    """Wait until nothing is left to do: conversations judged, runs ended, deliveries made."""
+    """Wait until nothing is left to do: conversations judged, deliveries made."""
 
     def is_done():
         # On a slow machine all deliveries are made after the last kill.
         world.receiver.active = not world.receiver.refused
         world.retry_now()
         judged = {row.judging for row in world.rows(tables.conversations)} == {"done"}
-        runs = [
-            *world.rows(tables.metadata.tables["runs"]),
-            *world.rows(tables.metadata.tables["optimizations"]),
-        ]
-        ended = not {row.status for row in runs} & {"queued", "running"}
-        return judged and ended and not world.rows(tables.metadata.tables["deliveries"], status="pending")
+        return judged and not world.rows(tables.metadata.tables["deliveries"], status="pending")
 
     wait_until(is_done, what="all work is done", seconds=LONGEST_WORK)
 
@@ -170,14 +165,13 @@ def assert_conversations_are_there_once(world, said: Acknowledged):
     return len(ids)
 
 
-def assert_events_arrived_under_one_id(world, conversations, optimizations):
+def assert_events_arrived_under_one_id(world, conversations):
     rows = world.rows(tables.events)
     subjects = defaultdict(list)
     for row in rows:
         subjects[row.type].append(row.subject_id)
     for kind in ONE_EACH:
-        wanted = conversations if kind in ONE_EACH[:2] else optimizations
-        assert len(subjects[kind]) == len(set(subjects[kind])) == wanted, kind
+        assert len(subjects[kind]) == len(set(subjects[kind])) == conversations, kind
     sent = world.rows(tables.metadata.tables["deliveries"])
     assert {row.status for row in sent} == {"delivered"}
     assert Counter(row.event_id for row in sent) == Counter(row.id for row in rows)
@@ -193,32 +187,12 @@ def assert_events_arrived_under_one_id(world, conversations, optimizations):
     return len(rows), len(accepted)
 
 
-def assert_runs_did_each_conversation_once(world, said: Acknowledged):
-    """Every benchmark and optimization that was begun came to its end; gives their conversations."""
-    counts = []
-    for path, acknowledged, table, parent in (
-        ("/benchmarks", said.benchmarks, tables.metadata.tables["benchmark_conversations"], "benchmark_id"),
-        ("/optimizations", said.optimizations, tables.metadata.tables["simulations"], "optimization_id"),
-    ):
-        runs = world.client.all_pages(path)
-        assert acknowledged, f"nothing of {path} was begun"
-        assert acknowledged <= {one["id"] for one in runs}
-        assert {one["status"] for one in runs} == {"completed"}
-        rows = world.rows(table)
-        places = Counter((getattr(row, parent), row.cell, row.arm) for row in rows)
-        assert set(places.values()) == {1}
-        counts.append((len(runs), len(rows)))
-    assert counts[0][1] == counts[0][0] * 2 * SCENARIOS
-    return counts
-
-
 def test_kills_under_load_lose_nothing_and_do_nothing_twice(world, request):
     load = Load(world.client)
     kill_at_random(world, load)
     wait_for_all_work(world)
     conversations = assert_conversations_are_there_once(world, load.acknowledged)
-    benchmarks, optimizations = assert_runs_did_each_conversation_once(world, load.acknowledged)
-    events, deliveries = assert_events_arrived_under_one_id(world, conversations, optimizations[0])
+    events, deliveries = assert_events_arrived_under_one_id(world, conversations)
     assert "Traceback" not in world.logs()
     figures = {
         "world": request.node.callspec.id,
@@ -230,7 +204,5 @@ def test_kills_under_load_lose_nothing_and_do_nothing_twice(world, request):
         "events": events,
         "accepted deliveries": deliveries,
         "refused deliveries": len(world.receiver.refused),
-        "benchmarks, their conversations": benchmarks,
-        "optimizations, their conversations": optimizations,
     }
     print(json.dumps(figures))

@@ -1,4 +1,4 @@
-"""The load of the crash tests: conversations, benchmarks and optimizations of one account, written down as acknowledged."""
+"""The load of the crash tests: conversations of one account, written down as acknowledged."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from support.answering_model import share
 from support.plain_client import UNANSWERED, PlainClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
 
     from support.tls_receiver import Received, Receiver
 
 WRITERS = 4
-SCENARIOS = 12
 
 
 @dataclass
@@ -33,7 +31,7 @@ class Acknowledged:
         Conversations that were sent once, without a key, by their number; ``None`` where no answer came.
     abandoned
         Conversations whose status was changed.
-    prompts, benchmarks, optimizations
+    prompts
         Their ids.
     """
 
@@ -41,8 +39,6 @@ class Acknowledged:
     once: dict[int, str | None] = field(default_factory=dict)
     abandoned: set[str] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
-    benchmarks: set[str] = field(default_factory=set)
-    optimizations: set[str] = field(default_factory=set)
 
     @property
     def conversations(self) -> list[str]:
@@ -50,37 +46,22 @@ class Acknowledged:
 
 
 class Load:
-    """Writers that write when they are allowed to, and a benchmark and an optimization that always run."""
+    """Writers that write when they are allowed to."""
 
     def __init__(self, client: PlainClient) -> None:
         self.acknowledged = Acknowledged()
         self._client = client
         self._allowed = threading.Semaphore(0)
         self._prompt = self._new_prompt("Support")
-        self._ending = threading.Event()
 
     @contextmanager
     def running(self, writes: int) -> Iterator[Callable[[int], None]]:
         """Run the load; gives the function that allows some more of the writes. All are done in the end."""
-        arms = [self._new_prompt(name) for name in ("Manner 0:", "Manner 1:")]
-        self._client.send_until_answered("PATCH", "/settings", {"optimization": _QUICK})
-        benchmark = {
-            "arms": [{"promptId": one, "llmModel": "gpt-4o"} for one in arms],
-            "scenarioSet": {"count": SCENARIOS, "source": "model"},
-            "maxTurns": 2,
-            "seed": 5,
-        }
-        optimization = {"promptId": arms[0], "mode": "exploratory", "variantCount": 1, "seed": 11}
-        with ThreadPoolExecutor(WRITERS + 2) as threads:
-            begun: list[Future[None]] = [
-                threads.submit(self._again, "/benchmarks", benchmark, self.acknowledged.benchmarks),
-                threads.submit(self._again, "/optimizations", optimization, self.acknowledged.optimizations),
-                *(threads.submit(self._write_when_allowed, number) for number in range(writes)),
-            ]
+        with ThreadPoolExecutor(WRITERS) as threads:
+            begun = [threads.submit(self._write_when_allowed, number) for number in range(writes)]
             try:
                 yield self._allowed.release
             finally:  # a failure must not leave the writers waiting
-                self._ending.set()
                 self._allowed.release(writes)
             for future in begun:
                 future.result()
@@ -145,31 +126,6 @@ class Load:
         prompt_id = str(self._client.send_until_answered("POST", "/prompts", body)["id"])
         self.acknowledged.prompts.add(prompt_id)
         return prompt_id
-
-    # Runs
-
-    def _again(self, path: str, body: dict[str, Any], acknowledged: set[str]) -> None:
-        """Begin a run whenever the one before has ended."""
-        while not self._ending.is_set():
-            try:
-                status, made = self._client.send("POST", path, body)
-            except UNANSWERED:
-                self._ending.wait(0.02)
-                continue
-            assert status in (200, 201), made
-            acknowledged.add(str(made["id"]))
-            while not self._ending.wait(0.1) and self._is_running(f"{path}/{made['id']}"):
-                pass
-
-    def _is_running(self, path: str) -> bool:
-        """Whether a benchmark or an optimization has not ended yet."""
-        return self._client.send_until_answered("GET", path)["status"] in ("queued", "running")
-
-
-_QUICK = {
-    "maxIterations": 2,
-    "simulation": {"personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 1, "confidenceMode": "low"},
-}
 
 
 class Refusals:
