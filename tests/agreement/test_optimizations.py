@@ -351,10 +351,10 @@ def test_ten_run_the_eleventh_waits_and_each_can_be_stopped(answering, held_mode
         assert wire.get(f"{path}/variants") == {"data": []}
         assert wire.get(f"{path}/simulations")["data"] == []
     before = [wire.get(f"/prompts/{one}") for one in (prompt_id, other)]
-    assert wire.ask("POST", f"/optimizations/{made[1]['id']}/stop").status == 200
-    # The one that waited has the place of what was stopped.
-    assert wire.get(f"/optimizations/{made[10]['id']}")["status"] == "running"
     waiting = start(wire, other, variantCount=1)
+    assert wire.ask("POST", f"/optimizations/{made[1]['id']}/stop").status == 200
+    # The one that has waited longest has the place of what was stopped.
+    assert wire.get(f"/optimizations/{made[10]['id']}")["status"] == "running"
     for one, status in ((made[0], "running"), (made[1], "stopped"), (waiting, "queued")):
         for body in (None, {"variantId": "var_none"}):
             error = refused(
