@@ -22,7 +22,6 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.workspace import RunFailed, RunStopped, StillRunning
-from promptlift.workspace.runs import pause_before_next_request
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, hang_up
 
@@ -116,14 +115,6 @@ def test_what_cannot_be_right_is_said_before_anything_is_sent(service, lift):
         with pytest.raises(ConfigError, match="timeout"):
             run.wait(timeout=timeout)
     assert looks(service) == 0
-
-
-@pytest.mark.parametrize(
-    ("elapsed", "per_minute", "pause"),
-    [(0, None, 0.5), (30, None, 3), (5000, None, 10), (0, 60, 4), (30, 300, 3), (5000, 60, 10), (0, 1, 240)],
-)
-def test_a_look_takes_at_most_a_quarter_of_the_pace(elapsed, per_minute, pause):
-    assert pause_before_next_request(elapsed, per_minute) == pytest.approx(pause)
 
 
 def test_a_network_that_fails_for_minutes_is_survived(service, lift, clock):

@@ -248,27 +248,6 @@ def test_a_service_that_ignores_the_filter_gives_no_foreign_rows_for_a_typo():
             lift.conversations("support2")
 
 
-def test_an_id_on_our_service_costs_no_request_more(start_service):
-    # Of its own: how many requests the prompts take depends on how many other tests have made.
-    service = start_service()
-    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
-        one = lift.client.prompts.create(name="The only prompt", content="You help.", llm_model=MODEL).id
-        lift.log(RECORDS, prompt_id=one)
-        wait_for_insights(lift, [one], progress=False)
-    with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
-        sent = []
-        send = fresh.client.transport.send
-        fresh.client.transport.send = lambda call, *more, **named: (
-            sent.append(call.label) or send(call, *more, **named)
-        )
-        assert fresh.messages(one)["conversation_id"].nunique() == 3
-        assert sent == ["GET /conversations"]
-        # The table of conversations has the prompt's name, which costs one.
-        assert list(fresh.conversations(one)["prompt"]) == ["The only prompt"] * 3
-        assert len(fresh.conversations(one)) == 3
-        assert sent == [*["GET /conversations"] * 2, "GET /prompts", "GET /conversations"]
-
-
 def test_a_name_that_looks_like_an_id_triggers_one_optimization():
     with OptimizationService() as service, opened(service) as lift:
         rows = [{"id": "p1", "name": "support-2", "content": "c", "status": "active"}]

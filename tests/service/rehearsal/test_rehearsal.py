@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import statistics
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 import pytest
 
 from promptlift.schema.insights import SEVERITIES
 from promptlift.service.insights.organization import Organization
-from promptlift.service.llm.port import Cancelled
 from promptlift.service.optimizations.checks import problems_of
 from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants import STRATEGIES, write_variants
@@ -78,18 +76,6 @@ def test_variants_are_real_rewrites_that_pass_the_checks(text):
     added = [f"{text}\n\n{rule}" for rule in RULES.values()]
     for number, content in enumerate(added):
         assert problems_of(content, original=text, others=added[:number]) == ()
-
-
-def test_a_variant_of_a_prompt_that_has_a_rule_already_gets_another():
-    """As after a rehearsed winner was applied: no sentence is twice in a text, and no two variants are the same."""
-    had = list(RULES.values())[:4]
-    prompt = PromptText("\n\n".join(["Help.", *had]), objective=None)
-    written = write_variants(
-        Rehearsal(0), prompt=prompt, count=5, intent=None, failures=[], general={}, seed=0
-    )
-    texts = [variant.content for variant in written.variants]
-    assert len(set(texts)) == 5
-    assert all(text.count(rule) <= 1 for text in texts for rule in RULES.values())
 
 
 def edits_of(conversations, *, content=SHOP.content, number=1):
@@ -171,18 +157,3 @@ def test_in_some_seeds_a_rule_helps_and_in_some_none_does_and_none_is_favoured()
     assert 0.08 < sum(one.unfriendly is not None for one in scripts) / 600 < 0.27
     shares = [best.count(name) / 600 for name in RULES]
     assert 0.05 < min(shares) <= max(shares) < 0.16
-
-
-def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
-    rehearsal = Rehearsal(1)
-
-    def answer(_):
-        return rehearsal.answer_as_assistant(prompt=SHOP, content="x", messages=[("user", "y")])
-
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(answer, range(64)))) == 1
-    assert (rehearsal.calls, rehearsal.tokens) == (64, 0)
-    rehearsal.cancel()
-    with pytest.raises(Cancelled):
-        answer(0)
-    assert rehearsal.calls == 64
