@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from promptlift.service.store.database import Database
 from support.answering_model import AnsweringModel, serving
 from support.optimizing import Answering, win
 from support.service_process import ServiceProcess
-from support.stub_endpoint import Say
 from support.wire import Wire, open_account
 
 if TYPE_CHECKING:
@@ -87,11 +85,9 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
 @pytest.fixture
 def held_model(answering: Answering) -> Iterator[AnsweringModel]:
     """The model while it answers nothing; it answers again after the test."""
-    gate = threading.Event()
-    answering.model.fault = lambda _asked: Say({}, status=500, hang=gate)
+    answering.model.hold()
     yield answering.model
-    answering.model.fault = None
-    gate.set()
+    answering.model.allow()
 
 
 @pytest.fixture(scope="package")

@@ -10,9 +10,8 @@ from functools import cache
 
 import pytest
 
-from support.answering_model import serving
-from support.held_model import HeldJudge, HeldModel
-from support.judging_model import QUESTION, SIGNS, world
+from support.answering_model import AnsweringModel, serving
+from support.judging_model import QUESTION, SIGNS, JudgingModel, world
 from support.kills import KILLS
 from support.optimizing_caller import Caller
 from support.plain_client import PlainClient
@@ -44,7 +43,8 @@ class Simulated:
     lost = AT_A_TIME
 
     def __init__(self) -> None:
-        self.model = HeldModel(better=self.better)
+        self.model = AnsweringModel(better=self.better)
+        self.model.hold()
 
     def begun(self):
         return sum(self.model.conversations.values())
@@ -92,7 +92,8 @@ class Backfill:
     lost = AT_A_TIME
 
     def __init__(self) -> None:
-        self.model = HeldJudge()
+        self.model = JudgingModel()
+        self.model.hold()
 
     def log(self, wire):
         prompt = asked(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -16,7 +15,6 @@ from promptlift.service.store.database import Database
 from support.answering_model import AnsweringModel, serving
 from support.plain_client import PlainClient
 from support.service_process import wait_until
-from support.stub_endpoint import Say
 from support.tls_receiver import make_certificate, receiving
 from support.website import a_website
 from support.wire import open_account
@@ -44,11 +42,11 @@ def websites():
 @pytest.fixture
 def model():
     """A model that does not answer when it is asked what a website says, and the environment of its service."""
-    ending = threading.Event()
-    model = AnsweringModel(fault=lambda _asked: Say({}, hang=ending))
+    model = AnsweringModel()
+    model.hold()
     with serving(model) as env:
         yield model, env
-        ending.set()
+        model.allow()
 
 
 def begin_upload(service):

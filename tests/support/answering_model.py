@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from support.data_blocks import read_records
-from support.stub_endpoint import Asked, Say, StubEndpoint, completion
+from support.stub_endpoint import StubEndpoint, StubModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 BASE = 0.6
 MANNERS = (
@@ -27,51 +27,27 @@ MANNERS = (
 PROMPT = "You are the support of a parcel service. Always ask for the parcel number. Never promise a refund."
 
 
-class AnsweringModel:
+class AnsweringModel(StubModel):
     """Answers every purpose.
 
     Parameters
     ----------
     better
         How much more often the first variant completes than the original.
-    delay
-        Seconds before each answer.
-    fault
-        Called with each request first; what it gives is answered instead, ``None`` lets the model answer.
+    options
+        As for `StubModel`.
 
     Attributes
     ----------
-    asked
-        Requests by purpose.
     conversations
         How often the assistant was asked with each text and opening.
     """
 
-    def __init__(
-        self,
-        *,
-        better: float = 0.0,
-        delay: float = 0.0,
-        fault: Callable[[Asked], Say | None] | None = None,
-    ) -> None:
+    def __init__(self, *, better: float = 0.0, **options: Any) -> None:
+        super().__init__(**options)
         self.better = better
-        self.delay = delay
-        self.fault = fault
-        self.asked: Counter[str] = Counter()
         self.conversations: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
-
-    def __call__(self, asked: Asked) -> Say:
-        if asked.body is None:
-            return Say({"data": [{"id": "stub"}]})
-        purpose = asked.headers["x-promptlift-purpose"]
-        self.asked[purpose] += 1
-        if self.fault is not None and (said := self.fault(asked)) is not None:
-            return said
-        answer = getattr(self, f"_{purpose}")(asked.body["messages"])
-        say = completion(answer if isinstance(answer, str) else json.dumps(answer))
-        say.delay = self.delay
-        return say
 
     def _variants(self, messages: list[dict[str, str]]) -> Any:
         count = asked_for(messages)
@@ -174,7 +150,7 @@ def asked_for(messages: list[dict[str, str]]) -> int:
 
 
 @contextmanager
-def serving(model: AnsweringModel) -> Iterator[dict[str, str]]:
+def serving(model: StubModel) -> Iterator[dict[str, str]]:
     """Serve a model; gives the environment that points a service at it."""
     endpoint = StubEndpoint(model)
     try:

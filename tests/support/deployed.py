@@ -247,35 +247,17 @@ class World:
         *,
         failed: int = 0,
         at: int,
-        issue: str | None = "No answer",
         sentiment: float = 0.5,
-        status: str = "completed",
-        prompt_id: str | None = None,
         answer: str = "answer",
-        quality: float | None = None,
-        response_seconds: float | None = None,
-        messages: int = 2,
-        basis: str = "model",
+        prompt_id: str | None = None,
+        **fields: Any,
     ) -> None:
         """Log judged conversations that started at a time, one millisecond apart; the first ones failed."""
-        self.log_each(
-            [
-                Logged(
-                    completed=n >= failed,
-                    sentiment=sentiment + 0.001 * (n % 7),
-                    quality=quality,
-                    status=status,
-                    response_seconds=response_seconds,
-                    messages=messages,
-                    issue=issue,
-                    answer=f"{answer} {n}",
-                    basis=basis,
-                )
-                for n in range(count)
-            ],
-            at=at,
-            prompt_id=prompt_id,
-        )
+        logged = [
+            Logged(n >= failed, sentiment + 0.001 * (n % 7), answer=f"{answer} {n}", **fields)
+            for n in range(count)
+        ]
+        self.log_each(logged, at=at, prompt_id=prompt_id)
 
     def log_each(
         self, logged: Sequence[Logged], *, at: int, apart: int = 1, prompt_id: str | None = None

@@ -8,17 +8,12 @@ is wrong.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
-import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from support.stub_endpoint import Asked, Say, completion
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from support.stub_endpoint import StubModel
 
 # What a conversation with the sign says, and the rule that makes a judge see it.
 SIGNS = {
@@ -52,58 +47,33 @@ def world(count: int, *, seed: int = 1) -> World:
     return made
 
 
-class JudgingModel:
+class JudgingModel(StubModel):
     """Answers the question of `QUESTION` and writes edits of its rubric.
 
     Parameters
     ----------
     writes
         Whether the writer finds the hidden rules; else it writes rules that change nothing.
-    noise
-        Share of conversations whose answer is wrong whatever the rubric is.
-    fault
-        Called with each request first; what it gives is answered instead.
-
-    Attributes
-    ----------
-    asked
-        Requests as they came.
+    options
+        As for `StubModel`.
     """
 
-    def __init__(
-        self,
-        *,
-        writes: bool = True,
-        noise: float = 0.0,
-        delay: float = 0.0,
-        fault: Callable[[Asked], Say | None] | None = None,
-    ) -> None:
+    tokens = (100, 20)
+
+    def __init__(self, *, writes: bool = True, **options: Any) -> None:
+        super().__init__(**options)
         self.writes = writes
-        self.noise = noise
-        self.delay = delay
-        self.fault = fault
-        self.asked: list[Asked] = []
 
-    def __call__(self, asked: Asked) -> Say:
-        if asked.body is None:
-            return Say({"data": [{"id": "stub"}]})
-        self.asked.append(asked)
-        if self.fault is not None and (said := self.fault(asked)) is not None:
-            return said
-        purpose, messages = asked.headers["x-promptlift-purpose"], asked.body["messages"]
-        if purpose == "reflection":
-            answer: Any = {"edits": self._edits(messages)}
-        elif "yes-or-no question" in messages[0]["content"]:
-            answer = self._answer(messages)
-        else:
-            answer = _insights()
-        say = completion(json.dumps(answer), prompt=100, completed=20)
-        say.delay = self.delay
-        return say
+    def _judge(self, messages: list[dict[str, str]]) -> Any:
+        if "yes-or-no question" in messages[0]["content"]:
+            return self._answer(messages)
+        return {
+            "sentiment": "neutral", "sentimentScore": 0.0, "taskCompleted": True, "quality": 50, "topics": ["parcel"],
+            "summary": "They asked for a parcel.", "issues": [],
+        }  # fmt: skip
 
-    def of(self, purpose: str) -> list[Asked]:
-        """Requests for a purpose."""
-        return [one for one in self.asked if one.headers["x-promptlift-purpose"] == purpose]
+    def _reflection(self, messages: list[dict[str, str]]) -> Any:
+        return {"edits": self._edits(messages)}
 
     def _answer(self, messages: list[dict[str, str]]) -> Any:
         rules = messages[0]["content"]
@@ -116,8 +86,6 @@ class JudgingModel:
         answer = answer or (sees["later"] and SIGNS["later"][1] in rules)
         # Without the rule it takes hedges for promises.
         answer = answer or (sees["hedge"] and SIGNS["hedge"][1] not in rules)
-        if share(said) < self.noise:
-            answer = not answer
         return {"reason": "The last message of the assistant decides.", "answer": answer}
 
     def _edits(self, messages: list[dict[str, str]]) -> list[dict[str, Any]]:
@@ -146,22 +114,3 @@ class JudgingModel:
 
 def _add(text: str, evidence: list[str]) -> dict[str, Any]:
     return {"operation": "add", "anchor": "", "text": text, "reason": "It was missed.", "evidence": evidence}
-
-
-def _insights() -> Any:
-    return {
-        "sentiment": "neutral", "sentimentScore": 0.0, "taskCompleted": True, "quality": 50, "topics": ["parcel"],
-        "summary": "They asked for a parcel.", "issues": [],
-    }  # fmt: skip
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1 that depends on the text alone."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
-
-
-def mark_of(asked: Asked) -> str:
-    """The mark around the data of a request."""
-    found = re.search(r"BEGIN ([0-9a-f]{32})", asked.body["messages"][1]["content"])
-    assert found is not None
-    return found[1]

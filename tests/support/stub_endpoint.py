@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,72 @@ def _leaves(connection: socket.socket, seconds: float) -> bool:
         connection.settimeout(None)
     # A client that waits says nothing.
     return True
+
+
+class StubModel:
+    """A model for a `StubEndpoint`: the method of a request's purpose answers it, such as ``_judge``.
+
+    Parameters
+    ----------
+    delay
+        Seconds before each answer.
+    fault
+        Called with each request first; what it gives is answered instead, ``None`` lets the model answer.
+
+    Attributes
+    ----------
+    asked
+        Number of requests by purpose.
+    requests
+        Requests as they came.
+    """
+
+    # Of a request and of its answer.
+    tokens = (10, 5)
+
+    def __init__(self, *, delay: float = 0.0, fault: Callable[[Asked], Say | None] | None = None) -> None:
+        self.delay = delay
+        self.fault = fault
+        self.asked: Counter[str] = Counter()
+        self.requests: list[Asked] = []
+        self._left: int | None = None
+        self._more = threading.Event()
+
+    def __call__(self, asked: Asked) -> Say:
+        if asked.body is None:
+            return Say({"data": [{"id": "stub"}]})
+        purpose = asked.headers["x-promptlift-purpose"]
+        self.asked[purpose] += 1
+        self.requests.append(asked)
+        say = self._faulty(asked) or self._said(getattr(self, f"_{purpose}")(asked.body["messages"]))
+        if self._left is not None:
+            self._left -= 1
+            say.hang = self._more if self._left < 0 else say.hang
+        return say
+
+    def _faulty(self, asked: Asked) -> Say | None:
+        return None if self.fault is None else self.fault(asked)
+
+    def _said(self, answer: Any) -> Say:
+        prompt, completed = self.tokens
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        say = completion(text, prompt=prompt, completed=completed)
+        say.delay = self.delay
+        return say
+
+    def hold(self) -> None:
+        """Let requests hang from now on."""
+        self._left = 0
+
+    def allow(self, count: int | None = None) -> None:
+        """Answer some more of the requests that hang or will come; all of them without a number."""
+        self._left = None if count is None or self._left is None else self._left + count
+        self._more.set()
+        self._more = threading.Event()
+
+    def of(self, purpose: str) -> list[Asked]:
+        """Requests for a purpose."""
+        return [one for one in self.requests if one.headers["x-promptlift-purpose"] == purpose]
 
 
 def weather_answer(asked: Asked) -> Say:

@@ -25,7 +25,7 @@ from promptlift.service.store.tables.runs import CellRow
 from support.answering_model import AnsweringModel, share
 from support.deployed import ORIGINAL, TESTED, TEXTS
 from support.service_process import wait_until
-from support.stub_endpoint import Asked, Say, StubEndpoint
+from support.stub_endpoint import Say, StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,23 +40,13 @@ CONVERSATIONS = 2 * PAIRS
 
 
 class Talkers(AnsweringModel):
-    """Solves tasks with a rate that the text of the prompt sets, and judges them rightly, unless it is ``gone``."""
+    """Solves tasks with a rate that the text of the prompt sets, and judges them rightly."""
 
     def __init__(self) -> None:
-        super().__init__(fault=self._without_an_answer)
+        super().__init__()
         self.rates = {ORIGINAL: 0.7, TEXTS[1]: 0.75}
-        self.gone = False
-        self.hold: threading.Event | None = None
         self._talks: Counter[tuple[str, str]] = Counter()
         self.endpoint = StubEndpoint(self)
-
-    def __call__(self, asked: Asked) -> Say:
-        answer = super().__call__(asked)
-        answer.hang = self.hold
-        return answer
-
-    def _without_an_answer(self, _asked: Asked) -> Say | None:
-        return Say({"error": {"message": "try later"}}, status=503) if self.gone else None
 
     def _agent(self, messages: list[dict[str, str]]) -> str:
         text, opening = messages[0]["content"], messages[1]["content"]
@@ -74,8 +64,7 @@ class Talkers(AnsweringModel):
 def talkers() -> Iterator[Talkers]:
     made = Talkers()
     yield made
-    if made.hold is not None:
-        made.hold.set()
+    made.allow()
     made.endpoint.close()
 
 
@@ -193,7 +182,7 @@ def test_a_dead_endpoint_rejects_with_its_reason(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start(patience=0.5)
     wait_until(lambda: len(held(world)) > 30, what="the test is under way")
-    talkers.gone = True
+    talkers.fault = lambda _asked: Say({"error": {"message": "try later"}}, status=503)
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
     assert found["regressionTest"]["pairs"]["n"] > 0
@@ -216,7 +205,7 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start()
     wait_until(lambda: len(held(world)) > 20, what="the test is under way")
-    talkers.hold = threading.Event()
+    talkers.hold()
     body = PromptUpdate(content="Mine.")
     world.ask(prompts.update, world.prompt_id, body)
     wait_until(
@@ -225,7 +214,7 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
         seconds=20,
     )
     count = len(held(world))
-    talkers.hold.set()
+    talkers.allow()
     assert world.deployment(optimization_id)["state"] == "rejected"
     assert world.text == "Mine."
     assert world.kinds() == ["prompt.updated"]

@@ -12,8 +12,9 @@ from promptlift import report, widgets
 from promptlift.errors import IncompleteError, NotFound
 from promptlift.local import InsightsMissing, wait_for_insights
 from support import fork_server
+from support.answering_model import serving
 from support.service_process import wait_until
-from support.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
+from support.stub_endpoint import Say, StubModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,30 +44,23 @@ SHORTER = {
 }
 
 
-class Model:
-    """A model that a test can take away and bring back; ``say`` is what it answers now."""
+class Judge(StubModel):
+    """A model that a test can take away and bring back, and that talks nonsense about one conversation."""
 
-    def __init__(self) -> None:
-        self.say: Callable[[], Say] = lambda: completion(json.dumps(JUDGEMENT))
-        self.nonsense_about: str | None = None
-        self.endpoint = StubEndpoint(self._answer)
+    nonsense_about: str | None = None
 
-    def _answer(self, asked: Asked) -> Say:
-        said = Say({"object": "list", "data": [{"id": "stub"}]}) if asked.method == "GET" else self.say()
-        if self.nonsense_about is not None and self.nonsense_about in json.dumps(asked.body):
-            said = completion("I would rather not.")
-        return said
+    def _judge(self, messages: list[dict[str, str]]) -> Any:
+        if self.nonsense_about is not None and self.nonsense_about in json.dumps(messages):
+            return "I would rather not."
+        return JUDGEMENT
 
-    def judged(self) -> int:
-        """How many transcripts it was asked to judge."""
-        return sum(asked.headers.get("x-promptlift-purpose") == "judge" for asked in self.endpoint.asked)
+    def _issues(self, _messages: list[dict[str, str]]) -> Any:
+        return {"groups": []}
 
 
 @pytest.fixture
-def model() -> Iterator[Model]:
-    made = Model()
-    yield made
-    made.endpoint.close()
+def model() -> Judge:
+    return Judge()
 
 
 @pytest.fixture(autouse=True)
@@ -75,18 +69,11 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def lift(model: Model, start_service: Callable[..., ServiceProcess]) -> Iterator[Workspace]:
-    settings = model.endpoint.settings
-    running = start_service(
-        env={
-            "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
-            "PROMPTLIFT_LLM_MODEL": "stub",
-            "PROMPTLIFT_LLM_API_KEY": KEY,
-            fork_server.SHORTER: json.dumps(SHORTER),
-        }
-    )
-    with promptlift.connect(running.base_url, running.key, progress=False) as workspace:
-        yield workspace
+def lift(model: Judge, start_service: Callable[..., ServiceProcess]) -> Iterator[Workspace]:
+    with serving(model) as env:
+        running = start_service(env={**env, fork_server.SHORTER: json.dumps(SHORTER)})
+        with promptlift.connect(running.base_url, running.key, progress=False) as workspace:
+            yield workspace
 
 
 def log(lift: Workspace, count: int) -> tuple[str, list[str]]:
@@ -111,13 +98,13 @@ def judged_soon(lift: Workspace) -> None:
     wait_until(lambda: without_insights(lift) == 0, what="every conversation judged", seconds=15)
 
 
-def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace, model: Model) -> None:
-    model.say = lambda: Say({"error": {"message": "no such key"}}, status=401)
+def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace, model: Judge) -> None:
+    model.fault = lambda _asked: Say({"error": {"message": "no such key"}}, status=401)
     prompt_id, ids = log(lift, COUNT)
     # Pauses that grow with each try would be long by then.
-    wait_until(lambda: model.judged() >= 4, what="the model was asked, refused, and tried again")
+    wait_until(lambda: model.asked["judge"] >= 4, what="the model was asked, refused, and tried again")
     # Those that were on their way when it was noticed, and then one at a time.
-    assert model.judged() < COUNT
+    assert model.asked["judge"] < COUNT
     assert without_insights(lift) == COUNT
     # Each conversation says why, whether it was tried itself or only waits.
     said = lift.conversations()
@@ -132,8 +119,8 @@ def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace,
     with pytest.raises(NotFound, match="not ready yet"):
         lift.client.conversations.insights(ids[0])
 
-    model.say = lambda: completion(json.dumps(JUDGEMENT))
-    refused = model.judged()
+    model.fault = None
+    refused = model.asked["judge"]
     judged_soon(lift)
     table = lift.conversations(insights=True)
     assert set(table["analyser"]) == {"llm:stub"}
@@ -143,10 +130,10 @@ def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace,
     # Some may have been refused once more before the model came back; none was judged twice.
     used: Any = lift.client.usage.get().tokens.used
     assert used == COUNT * 15
-    assert model.judged() - refused >= COUNT
+    assert model.asked["judge"] - refused >= COUNT
 
 
-def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Workspace, model: Model) -> None:
+def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Workspace, model: Judge) -> None:
     model.nonsense_about = "parcel 0"
     prompt_id, ids = log(lift, 2)
 
@@ -154,7 +141,7 @@ def test_nonsense_is_given_up_with_its_reason_and_can_be_asked_again(lift: Works
         assert wait_for_insights(lift, [prompt_id], progress=False) == 1
     with pytest.raises(NotFound, match="judging failed"):
         lift.client.conversations.insights(ids[0])
-    asked = model.judged()
+    asked = model.asked["judge"]
     # Three tries, and in each the model is asked once more because its answer did not fit; and the other conversation.
     assert asked == 7
     assert lift.client.usage.get().tokens.used == asked * 15

@@ -98,7 +98,7 @@ def test_an_endpoint_that_is_gone_fails_the_run_with_the_reason_and_what_was_jud
     with judged_service(model, tmp_path / "gone") as (_, wire):
         judge, _ = log(wire, 30)
         model.fault = lambda _asked: (
-            Say({"error": {"message": "no such key"}}, status=401) if len(model.asked) > 40 else None
+            Say({"error": {"message": "no such key"}}, status=401) if len(model.requests) > 40 else None
         )
         wait_until(lambda: len(model.of("judge")) >= 30, what="the service's own judge is done")
         found = ended(wire, begin(wire, f"/judges/{judge}/backfill"))
