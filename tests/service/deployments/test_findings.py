@@ -46,6 +46,26 @@ def test_failures_decide_the_verdict(after, failed, status):
     assert all_failures(finding.issues).reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
 
 
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ({"sentiment": -0.4}, "sentiment fell from +0.52 to -0.40"),
+        ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
+        ({"abandonment": True}, "abandonment rose from 0.0% to 100.0%"),
+        ({"response_time": 4.0}, "response time rose from 2.0 s to 4.0 s"),
+        ({"length": 12}, "length rose from 6.0 messages to 12.0 messages"),
+    ],
+)
+def test_any_metric_that_regresses_is_harm(harm, said):
+    good = {"quality": 80.0, "response_time": 2.0, "length": 6}
+    before = [one._replace(**good) for one in conversations(200, 80, sentiment=0.5)]
+    after = [one._replace(**{**good, **harm}) for one in conversations(40, 10, sentiment=0.5)]
+    finding = judge(before, after)
+    assert len(finding.metrics) == 6
+    assert len(finding.harmed) == 1
+    assert said in finding.reason
+
+
 def test_what_two_judges_say_is_not_compared():
     """An operator connects a stricter judge: that is no harm of the text. What no judge says is compared on."""
     before = [one._replace(analyser="lexicon", length=4) for one in conversations(200, 20)]
@@ -60,6 +80,17 @@ def test_what_two_judges_say_is_not_compared():
     same = [one._replace(analyser="lexicon") for one in stricter]
     harmed = {change.metric for change in judge(before, [*after, *same]).harmed}
     assert harmed == {"task_completion", "sentiment"}
+
+
+def test_only_a_fix_that_was_verified_can_regress():
+    before, after = conversations(200, 80), conversations(60, 55)
+    for verification, status in (("verified", "regressed"), ("not_fixed", "not_fixed")):
+        finding = judge(before, after, verification=verification, verified_at=30, last_count=30)
+        assert (finding.status, bool(finding.harmed)) == (status, True)
+        assert finding.reason.startswith("Worse in production than before the change: task completion fell")
+    never = judge(before, after)
+    assert never.harmed
+    assert never.status != "regressed"
 
 
 @pytest.mark.slow
