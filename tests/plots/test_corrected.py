@@ -35,7 +35,7 @@ def title_of(ax):
     ("name", "options", "column", "text"),
     [
         ("compare", {"by": "prompt", "control": "old"}, "difference_points", "new: lower "),
-        ("segments", {"by": "prompt"}, "difference_points", "prompt: old · higher"),
+        ("segments", {"by": "prompt"}, "difference_points", "prompt old · higher"),
         (
             "completion_trend",
             {"freq": "MS"},
