@@ -100,7 +100,7 @@ def test_conversations_that_cannot_say_are_counted_in_words():
         task_completed=[None, None, None],
     )
     texts = words(plots.completion_trend(table))
-    assert "No ended conversations with insights" in texts
+    assert "No ended conversation is judged" in texts
     assert any("Not counted: 2 with unknown completion, 1 in progress." in text for text in texts)
 
 

@@ -57,9 +57,7 @@ def test_of_many_versions_those_that_differ_most_surely_are_drawn():
     assert "Only the 6 versions that differ most surely" in said(ax)
 
 
-@pytest.mark.parametrize(
-    ("n", "words"), [(0, "No ended conversation has insights yet"), (8, "Too few units")]
-)
+@pytest.mark.parametrize(("n", "words"), [(0, "No ended conversation is judged yet"), (8, "Too few units")])
 def test_without_an_interval_the_sentence_is_shown(n, words):
     ax = plots.compare(experiment(n=n))
     assert words in said(ax)

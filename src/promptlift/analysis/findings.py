@@ -121,7 +121,7 @@ def _shown(table: pd.DataFrame, by_labels: pd.Series[bool]) -> pd.DataFrame:
 
 def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if not table["n"].sum():
-        return "No ended conversations with insights"
+        return "No ended conversation is judged"
     by = facts["by"]
     tested = facts.get("trends") or []
     found = [
@@ -294,9 +294,7 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if not compared:
         n = int(table["n"].sum()) if len(table) else 0
         return (
-            "No version can be compared with the one before yet"
-            if n
-            else "No ended conversations with insights"
+            "No version can be compared with the one before yet" if n else "No ended conversation is judged"
         )
     row, before = table.iloc[compared[-1]], int(table["n"].iloc[compared[-1] - 1])
     name = f"version {row['number']}" if known(row["number"]) else "the last version"

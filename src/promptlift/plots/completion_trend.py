@@ -105,7 +105,7 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
         theme.show_empty(ax)
         return theme.notes_of(table)
     if not table["n"].any():
-        theme.show_empty(ax, "No ended conversations with insights")
+        theme.show_empty(ax, "No ended conversation is judged")
     said = corrected_notes(table[shown], "rate")
     said += version_notes(facts)
     return theme.notes_of(table, omitted, *said, _not_counted(table[shown], facts), *_trends(facts))

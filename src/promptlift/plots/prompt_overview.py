@@ -229,7 +229,7 @@ def _completed(row: pd.Series[Any], level: float) -> tuple[str, str]:
 
 def _interval(low: float, high: float, level: float, n: int, *, rate: bool = False) -> str:
     if n == 0:
-        return "no ended conversations with insights yet"
+        return "no ended conversation is judged yet"
     if bool(np.isnan(low)):
         return f"n = {n:,}: too few for an interval"
     few = " (very few)" if n < theme.FEW else ""

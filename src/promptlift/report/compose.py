@@ -46,7 +46,7 @@ _TITLE_CHARS: Final = 120
 _TOP_ISSUES: Final = 8
 _EVIDENCE_CHARS: Final = 4_000
 _EMPTY: Final = {
-    "completion": "task completion (no ended conversation has insights)",
+    "completion": "task completion (no ended conversation is judged)",
     "sentiment": "sentiment (no conversation has insights)",
     "issues": "issues (none was found)",
     "optimizations": "optimizations (none was run)",

@@ -89,7 +89,7 @@ def strength_of(
 def completed(ends: Ends, n: int, of: str = "") -> str:
     """Return how many of ``n`` conversations completed their task, fractions with their interval."""
     if not n or not known(ends[0]):
-        return "No ended conversation has insights yet"
+        return "No ended conversation is judged yet"
     shown, lower, upper = percent(*ends)
     who = f" of {of}" if of else ""
     return f"{shown} of {counted(n, 'conversation')}{who} completed {'its' if n == 1 else 'their'} task ({lower} to {upper})"
@@ -172,7 +172,7 @@ def side_by_side(
             "loses or adds units of one version, so no difference can be trusted"
         )
     if basis is None:
-        return "No ended conversation has insights yet"
+        return "No ended conversation is judged yet"
     if not may_tell(basis):
         return f"Whether a version completes more than {current} {UNTOLD}"
     compared = {name: ends for name, ends in others.items() if all(map(known, ends))}
