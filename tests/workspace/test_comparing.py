@@ -117,6 +117,7 @@ def test_two_versions_are_told_apart_by_when_they_were_live(lift):
     found = lift.compare(1, 2, prompt="Versions")
     assert found.table.empty
     assert found.sentence == "v2 and v1 cannot be compared: there are no conversations of v1 and v2."
+    assert not any("not an experiment" in note for note in found.notes)
     live = lift.versions(prompt).set_index("number")["created_at"]
     table = pd.DataFrame(
         {

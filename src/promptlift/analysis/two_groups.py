@@ -104,7 +104,7 @@ def answer(
         outcome=outcome if is_rate else "task_completed", level=level, tz=tz,
     )  # fmt: skip
     warnings = [text for text in result["warnings"] if text]
-    said = (*about_labels, *notes, *warnings, *_findable(result), _NOT_AN_EXPERIMENT)
+    said = (*about_labels, *notes, *warnings, *_findable(result), *([] if missing else [_NOT_AN_EXPERIMENT]))
     return Parts(sentence, result, others, said, table)
 
 
