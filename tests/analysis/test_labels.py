@@ -359,6 +359,8 @@ def test_a_majority_counts_and_a_tie_is_left_out(world):
     tied = analysis.completion(table, labels=pd.concat([labels, opposite.head(40)]))
     assert tied["n_labels"].iloc[0] == 200
     assert tied.attrs["promptlift"]["corrected"]["n_disputed"] == 40
+    words = f"No labels: at least 20 are needed. Conversations with as many yes as no do not count: {len(labels)}."
+    assert refusal(table, pd.concat([labels, opposite])) == words
 
 
 def test_labels_that_cannot_be_read_are_refused(world):

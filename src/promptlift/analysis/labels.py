@@ -118,6 +118,8 @@ class LabelledRows:
         if mixed := self._mixed_draws(rows, name):
             return mixed
         short = too_few_labels(self.group(rows), name)
+        if short and (disputed := self.answers.n_disputed):
+            short += f" Conversations with as many yes as no do not count: {disputed:,}."
         picked = int((rows & ~np.isnan(self.said) & np.isnan(self.chance)).sum())
         if not short or not picked:
             return short
