@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
 
 from promptlift.service.store import conversations, judging
 from promptlift.service.store.tables import conversations as table
-from support.databases import sqlite_only
+from support.databases import is_lock_awaited, sqlite_only
+from support.service_process import wait_until
 
 from .conftest import NOW
 
@@ -110,3 +112,27 @@ def test_conversations_that_could_not_be_judged_are_counted_by_state_and_reason(
     with waiting.database.write() as connection:
         assert judging.ask_again(connection, waiting.account, conversation_id="b", now=NOW) == 1
     assert claim(waiting, "two") == ["b"]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_new_rule_locks_conversations_in_the_order_of_everybody_else(waiting):
+    """Who holds the first conversation gets the next one, too: nobody waits for both at once."""
+    database = waiting.database
+    claim(waiting, "one", limit=2)
+    assert keep(waiting, "one", "b")
+
+    def lock(connection, conversation_id):
+        connection.execute(select(table.c.id).where(table.c.id == conversation_id).with_for_update())
+
+    def change():
+        with database.write() as connection:
+            judging.decide_again(connection, waiting.account, prompt_id="prm_1", now=NOW)
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as connection:
+            lock(connection, "a")
+            changed = pool.submit(change)
+            wait_until(lambda: is_lock_awaited(database), what="the change waits for the first conversation")
+            lock(connection, "b")
+        changed.result()
+    assert [state(waiting, one)[0] for one in ("a", "b")] == ["pending", "pending"]

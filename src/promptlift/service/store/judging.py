@@ -254,12 +254,15 @@ def decide_again(
     if prompt_id is None:
         ruled = select(PromptRow.id).filter_by(account_id=account_id).where(PromptRow.outcome.is_not(None))
         wanted.append(ConversationRow.prompt_id.in_(ruled))
+    if connection.dialect.name != "sqlite":
+        # All of them first, in the order in which others lock conversations, so that there is no deadlock.
+        locked = select(ConversationRow.seq).where(*wanted).order_by(ConversationRow.seq).with_for_update()
+        connection.execute(select(func.count()).select_from(locked.subquery()))
     connection.execute(
         update(ConversationRow)
         .where(*wanted, ConversationRow.judging == "done")
         .values(judging="pending", worker=None, judge_after=now, judge_attempts=0)
     )
-    # In the order in which others lock conversations, as `keep` does.
     held = select(ConversationRow.id).where(*wanted, ConversationRow.judging == "claimed")
     for some in in_batches(connection.scalars(held.order_by(ConversationRow.seq).with_for_update()).all()):
         known = exists().where(
