@@ -77,9 +77,9 @@ def encrypted(service, tmp_path, monkeypatch):
     certificate = make_certificate(tmp_path, hosts=f"DNS:{ELSEWHERE},IP:127.0.0.1")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.file)
-    service.server.socket = context.wrap_socket(service.server.socket, server_side=True)
+    service.server.tls = context
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
-    return service.server.server_address[1]
+    return service.server.port
 
 
 @pytest.mark.slow

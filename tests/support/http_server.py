@@ -83,6 +83,7 @@ class HttpServer:
     def __init__(self, serve: Callable[[Handler], None], *, tls: ssl.SSLContext | None = None) -> None:
         self.serve, self.tls = serve, tls
         self._server = _Server(self)
+        self.accepted = self._server.accepted
         self.port = self._server.server_port
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
@@ -93,7 +94,7 @@ class HttpServer:
         """End, with all connections."""
         self._server.shutdown()
         self._thread.join()
-        for request in self._server.accepted:
+        for request in self.accepted:
             with contextlib.suppress(OSError):
                 request.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
