@@ -10,6 +10,7 @@ import numpy as np
 from promptlift.clustering.clusters import Clusters, find_clusters, has_topics, nearest_of
 from promptlift.clustering.names import Term, names, telling_terms
 from promptlift.clustering.vectors import Block, Space, turns_of, unit
+from promptlift.schema.topics import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 SAMPLE: Final = 3_000
 """Most conversations that are compared."""
 _AT_ONCE: Final = 1_000
-FEWEST: Final = 30
-"""Fewest conversations among which topics are looked for."""
 # Coarser groups of endings mix what fails with what does not.
 _FEWEST_WITHIN: Final = 6
 

@@ -34,9 +34,6 @@ _FEWEST_LETTERS: Final = 3
 _LEAST_Z: Final = 2.5
 _LEAST_SHARE: Final = 0.15
 _USUAL_LENGTH: Final = 5
-# Words of the first texts of a conversation count in full, those of later ones by this weight.
-_FIRST: Final = 3
-_LATER: Final = 1 / 3
 # Weight of the prior, the usual frequency of each term, in conversations.
 _PRIOR: Final = 10.0
 # unspecified: two words are a phrase if this share of the conversations with either has them side by side; the other word must be
@@ -82,11 +79,11 @@ def telling_terms(labels: NDArray[np.intp], count: int, documents: Sequence[Docu
 
 
 def _said(document: Document) -> dict[str, float]:
-    """Return the words and tools that may name a conversation, with their weights."""
+    """Return the words and tools that may name a conversation; a word of the second text counts half, and so on."""
     found: dict[str, float] = dict(document.tools)
     for place, (side, text) in enumerate(document.said):
         for word in words_of(_CODE.sub("\n", text)):
-            found.setdefault(side + word, 1.0 if place < _FIRST else _LATER)
+            found.setdefault(side + word, 1.0 / (1 + place))
     return found
 
 

@@ -3,12 +3,15 @@
 None of this is in the specification: every field and path is ours.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, Name, RequestModel, UtcTime
+
+FEWEST: Final = 30
+"""Fewest conversations among which topics are looked for."""
 
 
 class Topic(ApiModel):

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound
-from promptlift.schema.topics import Topic
+from promptlift.schema.topics import FEWEST, Topic
 from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from promptlift.schema.topics import PromptTopics
     from promptlift.workspace.session import Session
 
-# The service looks for topics where at least this many conversations are judged.
-_ENOUGH: Final = 30
 _LONGEST_WAIT: Final = 60.0
 _PAUSE: Final = 0.1
 
@@ -49,7 +47,7 @@ class Topics:
                     return found
             except NotFound:
                 counts = api.status(self._prompt_id).insights
-                self._looking = counts is not None and counts.ready >= _ENOUGH
+                self._looking = counts is not None and counts.ready >= FEWEST
                 if late or not self._looking:
                     return None
             time.sleep(_PAUSE)
@@ -104,7 +102,7 @@ class Topics:
         if self._found is None:
             if self._looking:
                 return "No topics yet: the service is looking for them. Ask again in a minute."
-            return f"No topics yet: the service looks for them once {_ENOUGH} conversations are judged."
+            return f"No topics yet: the service looks for them once {FEWEST} conversations are judged."
         there = [one for one in self._found.topics if one.vanished_at is None and not one.split]
         new = sum(one.found_at == self._found.found_at for one in there)
         gone = [one.name for one in self._found.topics if one.vanished_at == self._found.found_at]

@@ -13,10 +13,11 @@ from promptlift.analysis.changes import changes
 from promptlift.analysis.engines import is_remote, named, open_table, parts_of
 from promptlift.analysis.reading import basis_of, collect, facts_of, names_of, require, with_provenance
 from promptlift.analysis.verdicts import read_outcome
-from promptlift.clustering.grouping import FEWEST, SAMPLE, Grouping, Places
+from promptlift.clustering.grouping import SAMPLE, Grouping, Places
 from promptlift.clustering.vectors import opening
 from promptlift.display import static_html
 from promptlift.schema.basis import as_seen_by, may_tell
+from promptlift.schema.topics import FEWEST
 from promptlift.stats.intervals import check_level
 from promptlift.words.figures import counted, known, percent
 from promptlift.words.names import name_in_words

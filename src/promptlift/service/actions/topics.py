@@ -5,13 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema import endpoints, limits
+from promptlift.schema import endpoints
 from promptlift.schema.topics import Topic
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, invalid_state, not_found
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.topics import sample, waiting_with, without_excluded
+from promptlift.service.insights.topics import UNCUT, new_topic, sample, waiting_with
 from promptlift.service.store import accounts, topics
 from promptlift.words.names import distinct_lines, one_line
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 # Splitting a topic takes seconds of processor time.
 _SPLITTING: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="splitting")
-# Names are compared whole: cut ones may look different from a name that is the same.
-_UNCUT: Final = 2 * limits.NAME_CHARS
 
 
 @answers(endpoints.PROMPTS_TOPICS)
@@ -65,7 +63,7 @@ def update(call: Call[TopicUpdate]) -> PromptTopics:
             name = one_line(topic.words if body.name is None else body.name)
             if body.name is not None and name in others:
                 raise invalid({"name": "another topic has this name; merge them to count them together"})
-            topic.name = distinct_lines([*others, name], _UNCUT)[-1]
+            topic.name = distinct_lines([*others, name], UNCUT)[-1]
             topic.named_by = "words" if body.name is None else "person"
         topics.change(rows, row, found, waiting=waiting_with(row.waiting, moved))
         return _shown(row)
@@ -119,14 +117,10 @@ def _split(
         if divided is None:
             raise invalid_state("The conversations of this topic do not differ enough to divide it")
         kept, new = divided
-        names = [one.name for one in found.topics]
-        for part in new:
-            words = without_excluded(part.name, exclusions)
-            name = distinct_lines([*names, words], _UNCUT)[-1]
-            names.append(name)
-            found.topics.append(
-                Topic(id=part.number, name=name, words=words, stability=part.stability, part_of=topic.id, found_at=clock.moment())
-            )  # fmt: skip
+        for piece in new:
+            part = new_topic(piece, found.topics, clock.moment(), exclusions)
+            part.part_of = topic.id
+            found.topics.append(part)
         row.next_id += len(new)
     topic.split = not topic.split
     row.space = kept.to_bytes()

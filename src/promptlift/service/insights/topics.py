@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pydantic import BaseModel
 
+from promptlift.schema import limits
 from promptlift.schema.basis import basis_of_analyser
-from promptlift.schema.topics import PromptTopics, Topic
+from promptlift.schema.topics import FEWEST, PromptTopics, Topic
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob, each
 from promptlift.service.insights.exclusions import read_exclusions
@@ -27,12 +28,12 @@ from promptlift.service.store.rows import Rows
 from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from promptlift.clustering.kept import KeptTopics, Renewed
+    from promptlift.clustering.kept import Found, KeptTopics, Renewed
     from promptlift.schema.insights import Insights
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.llm.client import ChatClient
@@ -51,6 +52,8 @@ _VANISHED_MAX: Final = 50
 _PLACE_SECONDS: Final = 5.0
 _PLACED_AT_ONCE: Final = 100
 NAME_CHARS: Final = 60
+UNCUT: Final = 2 * limits.NAME_CHARS
+"""Names are compared whole: cut ones may look different from a name that is the same."""
 _SUMMARY_CHARS: Final = 300
 _TEXT_CHARS: Final = 500
 _NAMED_MAX: Final = 60
@@ -165,8 +168,6 @@ class TopicJob(SingletonJob):
     def _find_due(self) -> None:
         if not self.has_news():
             return
-        from promptlift.clustering.grouping import FEWEST  # noqa: PLC0415 - many services never group
-
         with self._database.read() as connection:
             due = topics.due(connection, fewest=FEWEST, before=clock.now() - _RENEWED_AFTER)
         each("the prompt", due, self._renew, key="prompt_id")
@@ -271,7 +272,7 @@ class TopicJob(SingletonJob):
             if said is None or not name or exclusions.found_in(name):
                 continue
             others = [one.name for one in found if one is not topic]
-            topic.name = distinct_lines([*others, name], NAME_CHARS)[-1]
+            topic.name = distinct_lines([*others, name], UNCUT)[-1]
             topic.named_by = "model"
             topic.summary = exclusions.clean(storable_line(said.summary, _SUMMARY_CHARS)) or None
 
@@ -286,10 +287,12 @@ def sample(connection: Connection, account_id: str, prompt_id: str) -> dict[str,
     return topics.contents(connection, seqs)
 
 
-def without_excluded(name: str, exclusions: Exclusions) -> str:
-    """Return the name of a found topic without excluded words."""
-    parts = [part for part in name.split(" · ") if not exclusions.found_in(part)]
-    return " · ".join(parts) or "no words in common"
+def new_topic(found: Found, others: Iterable[Topic], now: datetime, exclusions: Exclusions) -> Topic:
+    """Return a topic that was found, called by its words without excluded ones, and unlike the others."""
+    parts = [part for part in found.name.split(" · ") if not exclusions.found_in(part)]
+    words = " · ".join(parts) or "no words in common"
+    name = distinct_lines([*(one.name for one in others), words], UNCUT)[-1]
+    return Topic(id=found.number, name=name, words=words, stability=found.stability, found_at=now)
 
 
 def _records(
@@ -300,13 +303,9 @@ def _records(
     for topic in known:
         topic.stability = None
     for found in renewed.found:
-        words = without_excluded(found.name, exclusions)
-        if found.number not in topics_of:
-            names = [*(one.name for one in topics_of.values()), words]
-            name = distinct_lines(names, NAME_CHARS)[-1]
-            topics_of[found.number] = Topic(id=found.number, name=name, words=words, found_at=now)
-        topics_of[found.number].words = words
-        topics_of[found.number].stability = found.stability
+        new = new_topic(found, topics_of.values(), now, exclusions)
+        topic = topics_of.setdefault(new.id, new)
+        topic.words, topic.stability = new.words, new.stability
     counts = {} if renewed.kept is None else renewed.kept.typical(renewed.points)
     for topic in topics_of.values():
         topic.n, places = counts.get(topic.id, (0, []))
