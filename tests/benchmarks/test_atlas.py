@@ -70,19 +70,19 @@ def by_lists(content: str) -> str:
     return " + ".join(LexiconJudge().judge(parse_content(content)).topics)
 
 
-def of_points(table: pd.DataFrame, known: int) -> dict[str, np.ndarray]:
-    """Partition the same points by k-means that is told their number, and by HDBSCAN where it is installed."""
+def of_points(table: pd.DataFrame, known: int) -> dict[str, list[np.ndarray]]:
+    """Partition the same points by k-means that is told their number, with each seed, and by HDBSCAN where it is installed."""
     from scipy.cluster.vq import kmeans2
 
     _, points = Space.fit(read_block(table["content"], opening)[0], np.random.default_rng(0))
-    found = {"k told": kmeans2(points, known, minit="++", seed=0, missing="warn")[1]}
+    found = {"k told": [kmeans2(points, known, minit="++", seed=seed)[1] for seed in range(SEEDS)]}
     try:
         from sklearn.cluster import HDBSCAN
     except ModuleNotFoundError:
         return found
     return {
         **found,
-        "HDBSCAN": HDBSCAN(min_cluster_size=max(5, len(table) // 100), copy=True).fit_predict(points),
+        "HDBSCAN": [HDBSCAN(min_cluster_size=max(5, len(table) // 100), copy=True).fit_predict(points)],
     }
 
 
@@ -94,8 +94,11 @@ def test_known_topics_are_found():
         found = [analysis.atlas(table, seed=seed) for seed in range(SEEDS)]
         measured = [agreement(table["truth"], one.assignments["cluster"].fillna(0)) for one in found]
         v, ari = np.mean(measured, axis=0)
-        others = {"lists": table["content"].map(by_lists), **of_points(table, table["truth"].nunique())}
-        compared = {key: agreement(table["truth"], other) for key, other in others.items()}
+        others = {"lists": [table["content"].map(by_lists)], **of_points(table, table["truth"].nunique())}
+        compared = {
+            key: np.mean([agreement(table["truth"], one) for one in some], axis=0)
+            for key, some in others.items()
+        }
         beside = ", ".join(f"{key} {one:.2f} / {two:.2f}" for key, (one, two) in compared.items())
         counts = " ".join(str(len(one.table)) for one in found)
         print(
