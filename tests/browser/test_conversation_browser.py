@@ -76,8 +76,10 @@ browser
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ["tau2-retail", "taubench-airline"])
-def test_logs_of_agents_are_read_on_one_screen_with_what_tools_answer_in_a_line(lab, name):
+@pytest.mark.parametrize(
+    ("name", "theme", "width"), [("tau2-retail", "Light", 1280), ("taubench-airline", "Dark", 1000)]
+)
+def test_logs_of_agents_are_read_on_one_screen_with_what_tools_answer_in_a_line(lab, name, theme, width):
     rows = [
         {
             "conversation_id": one["sourceId"],
@@ -91,18 +93,17 @@ def test_logs_of_agents_are_read_on_one_screen_with_what_tools_answer_in_a_line(
     notebook.run_all()
     box = notebook.page.locator(".plw-browser")
     box.locator(".plw-row").first.wait_for()
-    for theme, width in (("Light", 1280), ("Dark", 1000)):
-        notebook.page.set_viewport_size({"width": width, "height": 900})
-        notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
-        notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
-        box.scroll_into_view_if_needed()
-        assert box.evaluate(HEIGHT) < 660
-        results = box.locator(".plw-from-tool summary")
-        assert results.count() > 0
-        assert max(results.nth(place).evaluate(HEIGHT) for place in range(results.count())) < 26
-        assert max(one.evaluate(HEIGHT) for one in box.locator(".plw-pages > *").all()) < 30
-        assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
-        notebook.screenshot(f"{name}-{width}-{theme.lower()}")
+    notebook.page.set_viewport_size({"width": width, "height": 900})
+    notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
+    notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
+    box.scroll_into_view_if_needed()
+    assert box.evaluate(HEIGHT) < 660
+    results = box.locator(".plw-from-tool summary")
+    assert results.count() > 0
+    assert max(results.nth(place).evaluate(HEIGHT) for place in range(results.count())) < 26
+    assert max(one.evaluate(HEIGHT) for one in box.locator(".plw-pages > *").all()) < 30
+    assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    notebook.screenshot(f"{name}-{width}-{theme.lower()}")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 

@@ -12,7 +12,7 @@ from promptlift.widgets.browser.search import marked
 from promptlift.widgets.browser.widget import ConversationBrowser
 from support.conversation_tables import browsable
 from support.front_end import BrowserFrontEnd
-from support.hostile import PAYLOADS
+from support.hostile import CHARACTERS, LONG, ONE_OF_EACH, PAYLOADS
 
 
 def table(n=60):
@@ -194,7 +194,8 @@ def test_any_text_can_be_shown_found_and_sent():
     texts = [json.dumps({"messages": [{"role": "user", "content": one}]}) for one in PAYLOADS]
     frame["content"] = pd.Series(texts, dtype=object)
     there = front(frame)
-    for place in range(len(PAYLOADS)):
+    # Others of a kind differ in what would run, which no browser runs: that is looked at in a real one.
+    for place in map(PAYLOADS.index, (*ONE_OF_EACH, *CHARACTERS, *LONG)):
         there.go("open", place=place)
         title = there.row(place).one(".plw-title").text
         assert len(title) <= 90
