@@ -13,6 +13,7 @@ import sys
 import urllib.request
 from typing import TYPE_CHECKING
 
+import matplotlib as mpl
 import nbformat
 import pytest
 
@@ -44,6 +45,7 @@ def test_the_demo_shows_both_prompts_and_leaves_only_its_files(tmp_path):
     (tmp_path / "file").touch()
     assert "file" in failed_in_one_line(promptlift_command("demo", "--out", tmp_path / "file"))
     home = {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "home" / "data")}
+    home["MPLCONFIGDIR"] = mpl.get_cachedir()  # to list the fonts of a machine anew takes seconds
     done = promptlift_command("demo", "--out", out, env={"TMPDIR": str(temporary), **home}, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     check_demo(out, done.stdout)
