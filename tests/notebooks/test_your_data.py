@@ -64,7 +64,7 @@ def test_with_logged_conversations_it_shows_the_prompt_that_has_the_most(tmp_pat
     assert "Often $E=mc^2$ <b>" in first
     assert STANDS_IN not in second
     assert "6 conversations, 4 of them with 'Often $E=mc^2$ <b>'" in table
-    assert "user: Where is parcel" in "\n".join(rest)
+    assert "user: Hello?" in "\n".join(rest)
 
 
 def test_without_data_the_samples_stand_in_and_the_folder_stays_empty(tmp_path, run):
