@@ -22,7 +22,7 @@ SAFE = "<script>alert(1)</script>"
 
 @pytest.mark.parametrize("language", list(TEMPLATES))
 def test_topics_are_found_and_named_in_any_language(language):
-    table = topical(language, 40)
+    table = topical(language, 60)
     found = analysis.atlas(table)
     assert list(found.table) == ["cluster", "name", "n", "share", "share_low", "share_high", "stability", "typical", "borderline"]  # fmt: skip
     v, ari = agreement(table["truth"], found.assignments["cluster"].fillna(0))
