@@ -6,9 +6,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from promptlift.service.store import conversations, judging
+from promptlift.service.store import conversations, judging, prompts
 from promptlift.service.store.tables import conversations as table
 from support.databases import is_lock_awaited, sqlite_only
 from support.service_process import wait_until
@@ -136,3 +136,13 @@ def test_a_new_rule_locks_conversations_in_the_order_of_everybody_else(waiting):
             lock(connection, "b")
         changed.result()
     assert [state(waiting, one)[0] for one in ("a", "b")] == ["pending", "pending"]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_conversations_of_a_prompt_that_is_changed_do_not_wait_for_it(waiting):
+    """The second change of a row in one transaction checks its foreign key again."""
+    with waiting.database.write() as one, waiting.database.write() as other:
+        prompts.find(one, waiting.account, "prm_1", lock=True)
+        other.exec_driver_sql("SET LOCAL lock_timeout = '5s'")
+        for status in ("abandoned", "completed"):
+            other.execute(update(table).where(table.c.id == "a").values(status=status))

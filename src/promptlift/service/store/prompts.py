@@ -37,7 +37,8 @@ def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool 
     SQLite has one writer at a time anyway.
     """
     query = living(account_id).filter_by(id=prompt_id)
-    return Rows(connection).find(query.with_for_update() if lock else query)
+    # FOR NO KEY UPDATE, as of accounts: rows of its conversations check their foreign key meanwhile.
+    return Rows(connection).find(query.with_for_update(key_share=True) if lock else query)
 
 
 def found(rows: Rows, account_id: str, prompt_id: str, noun: str, *, lock: bool = False) -> PromptRow:
@@ -49,7 +50,7 @@ def found(rows: Rows, account_id: str, prompt_id: str, noun: str, *, lock: bool 
         ``NOT_FOUND``, with the noun of the naming scheme.
     """
     query = living(account_id).filter_by(id=prompt_id)
-    return rows.found(query.with_for_update() if lock else query, noun)
+    return rows.found(query.with_for_update(key_share=True) if lock else query, noun)
 
 
 def names(connection: Connection, account_id: str) -> dict[str, str]:
