@@ -36,6 +36,7 @@ _RUNS_AGAIN: Final = 16
 # unspecified: where agreement is usually cut, and how far from it still counts; without it the number of clusters of weak
 # topics would be drawn by lot.
 _USUAL_CUT: Final = NormalDist(0.75, 0.1)
+_CLEARLY_APART: Final = (0.3, 0.8)
 # Rows of the agreement that are counted at once.
 _AT_ONCE: Final = 256
 # What decides whether there are topics.
@@ -214,7 +215,10 @@ def _tree(parts: NDArray[np.int16]) -> NDArray[np.float64]:
 
 
 def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
-    """Cut a tree into the number of clusters that stays the same over the longest range of agreement."""
+    """Cut a tree into the number of clusters that stays the same over the longest range of agreement.
+
+    A branch that nearly all runs keep together, and few with anything else, is a cluster wherever the others are cut.
+    """
     from scipy.cluster.hierarchy import fcluster  # noqa: PLC0415  (other analyses never need it)
 
     n = len(tree) + 1
@@ -222,4 +226,8 @@ def _cut(tree: NDArray[np.float64], fewest: int) -> NDArray[np.intp]:
     most = min(n - 1, round(_PARTS[1] * n**0.5) + 1)
     counts = np.arange(min(fewest, most), most + 1)
     ranges = heights[n - counts + 1] - heights[n - counts]
-    return np.asarray(fcluster(tree, int(counts[ranges.argmax()]), "maxclust") - 1, np.intp)
+    cut = fcluster(tree, int(counts[ranges.argmax()]), "maxclust")
+    near, far = (fcluster(tree, apart, "distance") for apart in _CLEARLY_APART)
+    around, branch, joined = (np.bincount(labels)[labels] for labels in (cut, near, far))
+    own = (branch == joined) & (branch >= SMALLEST) & (branch < around)
+    return np.unique(np.where(own, cut.max() + 1 + near, cut), return_inverse=True)[1]
