@@ -79,11 +79,11 @@ def telling_terms(labels: NDArray[np.intp], count: int, documents: Sequence[Docu
 
 
 def _said(document: Document) -> dict[str, float]:
-    """Return the words and tools that may name a conversation; a word of the second text counts half, and so on."""
+    """Return the words and tools that may name a conversation; a word of the third text counts half, of the fourth a third, and so on."""
     found: dict[str, float] = dict(document.tools)
     for place, (side, text) in enumerate(document.said):
         for word in words_of(_CODE.sub("\n", text)):
-            found.setdefault(side + word, 1.0 / (1 + place))
+            found.setdefault(side + word, 1.0 / max(1, place))
     return found
 
 
