@@ -94,7 +94,8 @@ def test_where_there_are_no_topics_they_say_why(monkeypatch):
 
 
 def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
-    topics, endings = lift.atlas("Explained"), lift.why("Explained")
+    topics, why = lift.atlas("Explained"), lift.why("Explained")
+    endings = why.table
     assert len(topics.table) >= 3
     assert topics.table.attrs["promptlift"]["basis"] == "outcome"
     assert len(topics.assignments) == N
@@ -102,20 +103,23 @@ def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
     assert "sorry" in " ".join(endings["name"])
     assert endings["difference_points_low"].gt(0).all()
     assert "fail more often than others of the same topic" in facts["summary"].replace("fails", "fail")
+    shown, page = str(why), why._repr_html_()
+    assert shown.startswith(f"{why.sentence}\n- {facts['sentences'][0]}\n    “")
+    assert page.count("<blockquote>") == endings["quotations"].map(len).sum() > 0
     labels = pd.DataFrame(
         {"conversation_id": topics.assignments["conversation_id"], "task_completed": [True, False] * (N // 2)}
     )
-    assert lift.why("Explained", labels=labels).attrs["promptlift"]["basis"] == "label"
+    assert lift.why("Explained", labels=labels).table.attrs["promptlift"]["basis"] == "label"
     web = lift.atlas("Explained", where={"metadata.channel": "web"})
     assert len(web.assignments) == N // 2
-    assert lift.why("Explained", where={"metadata.channel": "web"}).attrs["promptlift"]["n"] == N // 2
+    assert lift.why("Explained", where={"metadata.channel": "web"}).table.attrs["promptlift"]["n"] == N // 2
 
     kept = lift.pull(tmp_path / "with texts", content=True).folder
     with promptlift.open_snapshot(kept) as opened, warnings.catch_warnings():
         warnings.simplefilter("error")
         same = ["name", "n", "share", "rate", "first_seen"]
         pd.testing.assert_frame_equal(opened.atlas("Explained").table[same], topics.table[same])
-        pd.testing.assert_frame_equal(opened.why("Explained"), endings)
+        pd.testing.assert_frame_equal(opened.why("Explained").table, endings)
         scan = opened.snapshot.scan
         both = analysis.atlas(scan(), contents=scan("details"))
         assert len(both.assignments) == 2 * N
@@ -129,10 +133,10 @@ def test_topics_and_failing_endings_of_a_prompt(lift, tmp_path):
 
 def test_a_word_list_cannot_say_what_fails_and_no_conversations_are_too_few(lift):
     listed = lift.why("Judged by words")
-    assert "n_failed" not in listed
-    assert "cannot be told without outcomes, labels or a model" in listed.attrs["promptlift"]["summary"]
+    assert "n_failed" not in listed.table
+    assert "cannot be told without outcomes, labels or a model" in listed.sentence
     with pytest.warns(NothingMatchesWarning, match="No conversation started from 2100-01-01"):
         nothing = lift.atlas("Explained", since="2100-01-01")
     assert nothing.sentence == "0 conversations are too few for topics: at least 30 are needed."
     with pytest.warns(NothingMatchesWarning, match="They started from"):
-        assert lift.why("Explained", until="2000-01-01").empty
+        assert lift.why("Explained", until="2000-01-01").table.empty

@@ -83,7 +83,7 @@ CALLS = {
     "Workspace.update_prompt": lambda lift, one, _: lift.update_prompt(one, description="Same").id,
     "Workspace.atlas": lambda lift, one, _: list(lift.atlas(one).assignments["conversation_id"]),
     "Workspace.topics": lambda lift, one, _: repr(lift.topics(one)),
-    "Workspace.why": lambda lift, one, _: lift.why(one).attrs["promptlift"]["summary"],
+    "Workspace.why": lambda lift, one, _: lift.why(one).sentence,
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
     "Labels.read": labelled,

@@ -7,6 +7,7 @@ from promptlift.client.reads.plan_read import ReadPlan
 from promptlift.workspace.benchmarking import BenchmarkRun, Benchmarks, CheapestChoice
 from promptlift.workspace.comparing import Comparison
 from promptlift.workspace.events import Events, Webhooks
+from promptlift.workspace.explaining import Endings
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.importing.files import FileImport, ImportResult
 from promptlift.workspace.judging.judges import BackfillPlan, Judges, JudgingRun
@@ -25,6 +26,7 @@ __all__ = [
     "Benchmarks",
     "CheapestChoice",
     "Comparison",
+    "Endings",
     "Events",
     "FileImport",
     "ImportResult",

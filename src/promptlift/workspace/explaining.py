@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound
+from promptlift.words.names import one_line
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.optimizing.run import VariantTables
 from promptlift.workspace.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
     from promptlift.analysis.atlas import Atlas
     from promptlift.schema.topics import Topic
     from promptlift.workspace.conversations import Time
+
+# Columns of a quotation in a text; a page has all of it.
+_QUOTED_CHARS: Final = 100
+
+
+@dataclass(frozen=True, repr=False)
+class Endings:
+    """Endings of conversations that fail more often than others of the same topic, with quotations.
+
+    Attributes
+    ----------
+    table
+        The table of ``analysis.why``.
+    """
+
+    table: pd.DataFrame
+
+    @property
+    def sentence(self) -> str:
+        """How many endings were found, and which share of the failures have them."""
+        return str(self.table.attrs["promptlift"]["summary"])
+
+    def _named(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield what each row shows, and its quotations."""
+        sentences = self.table.attrs["promptlift"]["sentences"]
+        return zip(sentences, self.table["quotations"], strict=True)
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
+        for sentence, quotations in self._named():
+            lines += [f"- {sentence}", *(f"    “{one_line(text, _QUOTED_CHARS)}”" for text in quotations)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from promptlift.display import static_html as page  # noqa: PLC0415  as below
+
+        parts = [
+            page.element("li", sentence, *(page.element("blockquote", f"“{text}”") for text in quotations))
+            for sentence, quotations in self._named()
+        ]
+        return str(page.root(page.paragraph(page.element("b", self.sentence)), page.element("ul", *parts)))
 
 
 class Explaining(VariantTables, ConversationTables):
@@ -96,7 +141,7 @@ class Explaining(VariantTables, ConversationTables):
         where: Mapping[str, Any] | None = None,
         labels: Any = None,
         level: float = 0.95,
-    ) -> pd.DataFrame:
+    ) -> Endings:
         """Find the endings that fail more often than others of the same topic, in the words of the conversations.
 
         This needs outcomes, labels or a judge that labels prove; otherwise unusual endings are listed, and the summary says how
@@ -113,17 +158,16 @@ class Explaining(VariantTables, ConversationTables):
 
         Returns
         -------
-        DataFrame
-            As of ``analysis.why``: one row per ending, with share, contrast, quotations and, of a single prompt, what its
-            optimizations tried against it; ``attrs["promptlift"]`` has a
-            ``summary`` and in ``sentences`` what each row shows.
+        Endings
+            ``.sentence``, and ``.table`` as of ``analysis.why``: one row per ending, with share, contrast, quotations and, of a
+            single prompt, what its optimizations tried against it.
 
         Examples
         --------
-        >>> lift.why("Support assistant").attrs["promptlift"]["summary"]  # doctest: +SKIP
+        >>> lift.why("Support assistant").sentence  # doctest: +SKIP
         """
         from promptlift import analysis  # noqa: PLC0415  as above
 
         table = self.conversations(prompt, since=since, until=until, where=where, insights=True, content=True)
         edits = self._table_of_variants("edits", None, prompt) if isinstance(prompt, str) else None
-        return analysis.why(table, labels=labels, edits=edits, level=level)
+        return Endings(analysis.why(table, labels=labels, edits=edits, level=level))
