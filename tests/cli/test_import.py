@@ -6,6 +6,7 @@ import json
 import re
 
 import promptlift
+from promptlift import transcripts
 from promptlift.client.log.records import FailedRecord
 from promptlift.client.log.result import LogResult
 from promptlift.transcripts import collector
@@ -148,9 +149,8 @@ def test_a_dry_run_needs_no_service_and_names_what_is_left_out(tmp_path, monkeyp
 
 def test_records_in_a_row_that_fail_alike_are_one_line():
     failed = [FailedRecord(at, f"a.jsonl:{at + 1}", why) for at, why in enumerate(["full"] * 3 + ["odd"])]
-    shown = FileImport(
-        "a.jsonl", logged=LogResult(failed=[*failed, FailedRecord(7, "a.jsonl:8", "odd")])
-    ).lines()
+    logged = LogResult(failed=[*failed, FailedRecord(7, "a.jsonl:8", "odd")])
+    shown = FileImport("a.jsonl", transcripts.Reading(), logged=logged).lines()
     assert shown[-3:] == [
         "  not logged: a.jsonl:1 to a.jsonl:3: full",
         "  not logged: a.jsonl:4: odd",
