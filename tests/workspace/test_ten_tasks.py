@@ -91,8 +91,8 @@ def worse_somewhere(found, names):
 def failing_ends(found, names):
     """Every conversation that it quotes is one of the prompt, and every failure that it counts is one."""
     known = names["df"].set_index("conversation_id")
-    assert len(found) > 0
-    for row in found.itertuples():
+    assert len(found.table) > 0
+    for row in found.table.itertuples():
         assert row.n_failed <= (known["score.resolved"] == False).sum()  # noqa: E712  missing is not failed
         assert row.quotations
         assert set(known.loc[list(row.quoted), "prompt"]) == {V1}
@@ -361,8 +361,8 @@ def ends_of_agents(found, names):
     """What it names are failures: everything that it quotes was not solved."""
     failed = solved(names, V1)
     sources = names["df"].set_index("conversation_id")["source_id"]
-    assert found["n_failed"].le(sum(not done for done in failed.values())).all()
-    assert not any(failed[sources[one]] for quoted in found["quoted"] for one in quoted)
+    assert found.table["n_failed"].le(sum(not done for done in failed.values())).all()
+    assert not any(failed[sources[one]] for quoted in found.table["quoted"] for one in quoted)
 
 
 def issue_of_agents(found, names):
