@@ -112,7 +112,7 @@ def worker(*, database: Database = None) -> None:
 
 
 def _leave_processors_to_requests() -> None:
-    """Give OpenBLAS one thread, before it is loaded: the matrices of topics are small, and more threads wait at full speed for each other."""
+    """Limit OpenBLAS to one thread before it is loaded: matrices of topics are small, and idle threads would spin while they wait."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
